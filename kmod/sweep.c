@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * One sweep: every member's record is brought up to date, with one broadcast
+ * to the CPUs that have a running member.
+ *
+ * The task that sweeps holds mg_group.mutex and waits for all handlers, so
+ * members, frames and masks stand still under them. What handlers write is
+ * seen by that task because the wait in smp_call_function_many_cond() acquires
+ * what csd_unlock() releases on each CPU.
+ */
+#include <linux/cpumask.h>
+#include <linux/ktime.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+
+#include "event.h"
+#include "group.h"
+#include "sweep.h"
+
+#define CREATE_TRACE_POINTS
+#include "trace.h"
+
+/*
+ * A payload that does not fit doubles the room, up to MG_MAX_PAYLOAD, so that
+ * growth ends; an event that moves may move again, but not for ever.
+ */
+#define MG_SWEEP_TRIES	16
+
+static int mg_sweep_member(struct mg_group *group, struct mg_member *member,
+			   const struct mg_now *now)
+{
+	int ret = mg_event_read(member->leader, now, member->record,
+				mg_snapshot_room(&group->snapshot));
+
+	if (unlikely(ret < 0)) {
+		member->record->status = PERF_METAGROUP_STALE;
+		member->record->time = now->mono;
+		member->record->size = 0;
+		member->error = ret;
+	} else if (unlikely(member->error)) {
+		member->error = 0;
+	}
+	return ret;
+}
+
+/*
+ * Read all members of this CPU. It is called on every CPU in @targets, by IPI
+ * or, on the reader's own CPU, directly; interrupts are off.
+ *
+ * Written are the CPU's own descriptors only. @running is shared but written
+ * when its bit changes, that is, seldom; so is @unsettled.
+ */
+static void mg_sweep_cpu(void *info)
+{
+	struct mg_group *group = info;
+	int cpu = smp_processor_id();
+	struct mg_now now = mg_now_on(cpu);
+	struct mg_member *member;
+	bool running = false;
+	int ret;
+
+	for (member = group->on_cpu[cpu]; member; member = member->next) {
+		ret = mg_sweep_member(group, member, &now);
+		if (ret == PERF_METAGROUP_OK)
+			running = true;
+		else if (unlikely(ret < 0))
+			WRITE_ONCE(group->unsettled, true);
+	}
+	if (unlikely(!running))
+		cpumask_clear_cpu(cpu, group->running);
+}
+
+/*
+ * Read the members of a CPU where none was running when last looked at, from
+ * here and without disturbing that CPU. A group that runs now, or is being
+ * moved, gets the CPU back among those that the broadcast goes to.
+ */
+static void mg_sweep_quiet_cpu(struct mg_group *group, int cpu)
+{
+	struct mg_member *member;
+	struct mg_now now;
+	int ret;
+
+	for (member = group->on_cpu[cpu]; member; member = member->next) {
+		local_irq_disable();
+		now = mg_now_on(cpu);
+		ret = mg_sweep_member(group, member, &now);
+		local_irq_enable();
+
+		if (ret == -EAGAIN || ret == PERF_METAGROUP_OK)
+			cpumask_set_cpu(cpu, group->running);
+		else if (ret < 0)
+			group->unsettled = true;
+	}
+}
+
+/*
+ * A CPU that is offline cannot be interrupted, but hotplug has taken the events
+ * off it before: they can be read from here.
+ */
+static void mg_sweep_offline(struct mg_group *group)
+{
+	int cpu;
+
+	for_each_cpu(cpu, group->running) {
+		if (cpumask_test_cpu(cpu, group->targets))
+			continue;
+		cpumask_clear_cpu(cpu, group->running);
+		mg_sweep_quiet_cpu(group, cpu);
+		/* It has moved to a CPU that is online. */
+		if (cpumask_test_cpu(cpu, group->running))
+			group->unsettled = true;
+	}
+}
+
+static void mg_sweep_once(struct mg_group *group)
+{
+	int cpu;
+
+	group->unsettled = false;
+
+	if (unlikely(cpumask_andnot(group->targets, group->cpus, group->running)))
+		for_each_cpu(cpu, group->targets)
+			mg_sweep_quiet_cpu(group, cpu);
+
+	/* CPUs cannot leave cpu_online_mask while preemption is disabled. */
+	preempt_disable();
+	cpumask_and(group->targets, group->running, cpu_online_mask);
+	on_each_cpu_mask(group->targets, mg_sweep_cpu, group, true);
+	preempt_enable();
+
+	if (unlikely(!cpumask_subset(group->running, group->targets)))
+		mg_sweep_offline(group);
+}
+
+/*
+ * See to the members that could not be read: grow what was too small, follow
+ * what has moved. The error of a PMU is not cured by another try.
+ *
+ * Return: whether to sweep again, or an error.
+ */
+static int mg_sweep_settle(struct mg_group *group)
+{
+	u32 payload = 0;
+	bool again = false;
+	u32 i;
+	int err;
+
+	for (i = 0; i < group->nr_members; i++) {
+		struct mg_member *member = group->members[i];
+
+		switch (member->error) {
+		case -EMSGSIZE:
+			payload = min(2 * mg_snapshot_room(&group->snapshot),
+				      (u32)MG_MAX_PAYLOAD);
+			again = true;
+			break;
+		case -EAGAIN:
+			mg_group_rehome(group, member);
+			again = true;
+			break;
+		}
+	}
+
+	if (payload) {
+		err = mg_group_grow(group, payload);
+		if (err)
+			return err;
+	}
+	return again;
+}
+
+static void mg_sweep_account(struct mg_group *group, u64 begin, u64 end)
+{
+	struct mg_stats *stats = &group->stats;
+	u64 duration = end - begin;
+
+	stats->sweeps++;
+	stats->last = duration;
+	stats->total += duration;
+	if (duration > stats->max)
+		stats->max = duration;
+
+	*group->snapshot.head = (struct perf_metagroup_snapshot){
+		.size = MG_SNAPSHOT_HEAD,
+		.sequence = stats->sweeps,
+		.begin = begin,
+		.end = end,
+		.count = group->nr_members,
+		.stride = group->snapshot.stride,
+	};
+}
+
+/**
+ * mg_sweep - bring all records up to date
+ * @group:	whose mutex is held
+ *
+ * Return: 0, or -ENOMEM, -E2BIG if an event group grew and there is no room
+ * for it. Members that could not be read are marked stale in their records.
+ */
+int mg_sweep(struct mg_group *group)
+{
+	int tries = MG_SWEEP_TRIES;
+	u64 begin, end;
+	int again;
+
+	lockdep_assert_held(&group->mutex);
+	trace_perf_metagroup_sweep_begin(group);
+	do {
+		begin = ktime_get_ns();
+		mg_sweep_once(group);
+		end = ktime_get_ns();
+		again = 0;
+		if (unlikely(READ_ONCE(group->unsettled)) && --tries)
+			again = mg_sweep_settle(group);
+	} while (again > 0);
+
+	mg_sweep_account(group, begin, end);
+	trace_perf_metagroup_sweep_end(group, end - begin);
+	return again;
+}
+
+/* After a sweep: the error of the first stale member, or 0. */
+int mg_sweep_error(const struct mg_group *group)
+{
+	u32 i;
+
+	if (likely(!group->unsettled))
+		return 0;
+	for (i = 0; i < group->nr_members; i++)
+		if (group->members[i]->error)
+			return group->members[i]->error;
+	return 0;
+}

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef MG_SWEEP_H
+#define MG_SWEEP_H
+
+struct mg_group;
+
+int mg_sweep(struct mg_group *group);
+int mg_sweep_error(const struct mg_group *group);
+
+#endif /* MG_SWEEP_H */
