@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "cpus.hpp"
+
+#include <sched.h>
+
+#include <chrono>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+
+namespace test {
+namespace {
+
+std::string online_file(int cpu) {
+    return "/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/online";
+}
+
+}  // namespace
+
+std::vector<int> online_cpus() {
+    std::ifstream file("/sys/devices/system/cpu/online");
+    std::vector<int> cpus;
+    std::string range;
+    while (std::getline(file, range, ',')) {
+        const auto dash = range.find('-');
+        const int first = std::stoi(range);
+        const int last = dash == std::string::npos ? first : std::stoi(range.substr(dash + 1));
+        for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+bool is_online(int cpu) {
+    for (const int one : online_cpus())
+        if (one == cpu) return true;
+    return false;
+}
+
+bool set_online(int cpu, bool online) {
+    std::ofstream file(online_file(cpu));
+    file << (online ? '1' : '0') << std::flush;
+    return bool(file);
+}
+
+OfflineCpu::OfflineCpu(int cpu) : cpu_(cpu) {
+    if (!set_online(cpu, false)) throw std::runtime_error("CPU hotplug does not work here");
+}
+
+OfflineCpu::~OfflineCpu() {
+    back();
+}
+
+void OfflineCpu::back() {
+    set_online(cpu_, true);
+}
+
+void run_on(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    if (::sched_setaffinity(0, sizeof(set), &set)) throw std::runtime_error("sched_setaffinity");
+}
+
+void run_anywhere() {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (const int cpu : online_cpus()) CPU_SET(cpu, &set);
+    if (::sched_setaffinity(0, sizeof(set), &set)) throw std::runtime_error("sched_setaffinity");
+}
+
+unsigned long long interrupts(const char* line) {
+    std::ifstream file("/proc/interrupts");
+    std::string text;
+    while (std::getline(file, text)) {
+        std::istringstream fields(text);
+        std::string name;
+        fields >> name;
+        if (name != std::string(line) + ":") continue;
+        unsigned long long sum = 0;
+        for (unsigned long long one = 0; fields >> one;) sum += one;
+        return sum;
+    }
+    throw std::runtime_error("no such line in /proc/interrupts");
+}
+
+void burn_ms(int milliseconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+}
+
+}  // namespace test

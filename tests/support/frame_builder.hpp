@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// Builds payloads and FRAMED reads by hand, byte for byte as linux/perf_metagroup.h describes them.
+#pragma once
+
+#include <linux/perf_metagroup.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <algorithm>
+#include <cstring>
+#include <metagroup/payload.hpp>
+#include <metagroup/snapshot.hpp>
+#include <span>
+#include <vector>
+
+namespace metagroup::test {
+
+using Bytes = std::vector<std::byte>;
+
+template <typename Object>
+void append(Bytes& bytes, const Object& object) {
+    const auto* first = reinterpret_cast<const std::byte*>(&object);
+    bytes.insert(bytes.end(), first, first + sizeof(object));
+}
+
+struct Event {
+    std::uint64_t value = 0;
+    std::uint64_t id = 0;
+    std::uint64_t lost = 0;
+};
+
+/// A payload as perf_event_open(2) lays it out.
+inline Bytes payload(std::uint64_t format, const std::vector<Event>& events,
+                     std::uint64_t enabled = 0, std::uint64_t running = 0) {
+    Bytes bytes;
+    const auto times = [&] {
+        if ((format & ReadFormat::total_time_enabled) != 0) append(bytes, enabled);
+        if ((format & ReadFormat::total_time_running) != 0) append(bytes, running);
+    };
+    const auto rest = [&](const Event& event) {
+        if ((format & ReadFormat::id) != 0) append(bytes, event.id);
+        if ((format & ReadFormat::lost) != 0) append(bytes, event.lost);
+    };
+    if ((format & ReadFormat::group) != 0) {
+        append(bytes, std::uint64_t{events.size()});
+        times();
+        for (const Event& event : events) {
+            append(bytes, event.value);
+            rest(event);
+        }
+    } else {
+        append(bytes, events.front().value);
+        times();
+        rest(events.front());
+    }
+    return bytes;
+}
+
+struct Frame {
+    std::uint32_t member = 0;
+    std::uint32_t cpu = 0;
+    std::uint64_t time = 0;
+    Bytes payload;
+    std::uint32_t read_format = static_cast<std::uint32_t>(ReadFormat::group);
+    std::uint32_t status = PERF_METAGROUP_OK;
+};
+
+/// A FRAMED read. `extra` bytes are put into both headers, as a later kernel may.
+inline Bytes framed(const std::vector<Frame>& frames, std::uint64_t begin = 1000,
+                    std::uint64_t end = 2000, std::uint32_t extra = 0) {
+    std::size_t stride = 0;
+    for (const Frame& frame : frames) {
+        stride = std::max(stride, sizeof(perf_metagroup_record) + extra + frame.payload.size());
+    }
+    stride = (stride + 63) / 64 * 64;
+    perf_metagroup_snapshot header{};
+    header.size = static_cast<__u32>(sizeof(header) + extra);
+    header.sequence = 7;
+    header.begin = begin;
+    header.end = end;
+    header.count = static_cast<__u32>(frames.size());
+    header.stride = static_cast<__u32>(stride);
+    Bytes bytes;
+    append(bytes, header);
+    bytes.resize(header.size);
+    for (const Frame& frame : frames) {
+        const std::size_t start = bytes.size();
+        perf_metagroup_record record{};
+        record.header = static_cast<__u32>(sizeof(record) + extra);
+        record.member = frame.member;
+        record.cpu = frame.cpu;
+        record.status = frame.status;
+        record.time = frame.time;
+        record.read_format = frame.read_format;
+        record.size = static_cast<__u32>(frame.payload.size());
+        append(bytes, record);
+        bytes.resize(start + record.header);
+        bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
+        bytes.resize(start + stride, std::byte{0xA5});
+    }
+    return bytes;
+}
+
+inline Snapshot snapshot(const Bytes& bytes) {
+    Snapshot result;
+    const std::span<std::byte> buffer = result.prepare(bytes.size());
+    std::memcpy(buffer.data(), bytes.data(), bytes.size());
+    result.commit(bytes.size());
+    return result;
+}
+
+}  // namespace metagroup::test

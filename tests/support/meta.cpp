@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: MIT
+#include "meta.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+namespace test {
+namespace {
+
+long result(long returned) {
+    return returned < 0 ? -errno : returned;
+}
+
+void demand(bool condition, const char* what) {
+    if (!condition) throw std::runtime_error(what);
+}
+
+}  // namespace
+
+Meta::Meta() : fd_(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC)) {
+    if (!fd_) throw std::system_error(errno, std::generic_category(), PERF_METAGROUP_DEVICE);
+}
+
+long Meta::ioctl(unsigned long command, void* arg) const {
+    return result(::ioctl(fd(), command, arg));
+}
+
+long Meta::attach(std::span<const int> fds, perf_metagroup_attach* out) const {
+    perf_metagroup_attach arg{};
+    arg.size = sizeof(arg);
+    arg.fds = reinterpret_cast<std::uintptr_t>(fds.data());
+    arg.count = static_cast<unsigned>(fds.size());
+    const long returned = ioctl(PERF_METAGROUP_IOC_ATTACH, &arg);
+    if (out) *out = arg;
+    return returned;
+}
+
+long Meta::attach(const EventGroup& group, perf_metagroup_attach* out) const {
+    const int fd = group.leader();
+    return attach(std::span(&fd, 1), out);
+}
+
+long Meta::attach(const std::vector<EventGroup>& groups) const {
+    std::vector<int> fds;
+    for (const EventGroup& group : groups) fds.push_back(group.leader());
+    return attach(fds);
+}
+
+long Meta::detach(unsigned member) const {
+    perf_metagroup_detach arg{};
+    arg.size = sizeof(arg);
+    arg.member = member;
+    return ioctl(PERF_METAGROUP_IOC_DETACH, &arg);
+}
+
+long Meta::set_format(unsigned format) const {
+    perf_metagroup_format arg{};
+    arg.size = sizeof(arg);
+    arg.format = format;
+    return ioctl(PERF_METAGROUP_IOC_SET_FORMAT, &arg);
+}
+
+long Meta::member(perf_metagroup_member& arg) const {
+    arg.size = sizeof(arg);
+    return ioctl(PERF_METAGROUP_IOC_GET_MEMBER, &arg);
+}
+
+perf_metagroup_member Meta::member(unsigned number) const {
+    perf_metagroup_member arg{};
+    arg.member = number;
+    demand(member(arg) == 0, "GET_MEMBER failed");
+    return arg;
+}
+
+perf_metagroup_info Meta::info() const {
+    perf_metagroup_info arg{};
+    arg.size = sizeof(arg);
+    demand(ioctl(PERF_METAGROUP_IOC_INFO, &arg) == 0, "INFO failed");
+    return arg;
+}
+
+long Meta::control(unsigned long command) const {
+    return ioctl(command, nullptr);
+}
+
+long Meta::read(void* buffer, std::size_t size) const {
+    return result(::read(fd(), buffer, size));
+}
+
+Bytes Meta::read() const {
+    const perf_metagroup_info now = info();
+    Bytes bytes(std::max(now.raw_size, now.framed_size) + 64 * 1024);
+    const long got = read(bytes.data(), bytes.size());
+    if (got < 0)
+        throw std::system_error(static_cast<int>(-got), std::generic_category(),
+                                "read of a meta-group");
+    bytes.resize(static_cast<std::size_t>(got));
+    return bytes;
+}
+
+Framed take_apart(const Bytes& bytes) {
+    Framed framed;
+    demand(bytes.size() >= sizeof(framed.head), "no room for the snapshot header");
+    std::memcpy(&framed.head, bytes.data(), sizeof(framed.head));
+
+    const perf_metagroup_snapshot& head = framed.head;
+    demand(head.size >= sizeof(head), "snapshot.size");
+    demand(head.flags == 0, "snapshot.flags");
+    for (const __u64 word : head.reserved) demand(word == 0, "snapshot.reserved");
+    demand(head.begin <= head.end, "the sweep ends before it begins");
+    demand(bytes.size() == head.size + std::size_t{head.count} * head.stride, "length of the read");
+
+    for (unsigned i = 0; i < head.count; ++i) {
+        const unsigned char* at = bytes.data() + head.size + std::size_t{i} * head.stride;
+        Frame frame;
+        std::memcpy(&frame.record, at, sizeof(frame.record));
+        demand(frame.record.header >= sizeof(frame.record), "record.header");
+        demand(frame.record.header + frame.record.size <= head.stride, "record.size");
+        at += frame.record.header;
+        frame.payload.assign(at, at + frame.record.size);
+        framed.frames.push_back(std::move(frame));
+    }
+    return framed;
+}
+
+Framed read_framed(const Meta& meta) {
+    demand(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0, "SET_FORMAT");
+    return take_apart(meta.read());
+}
+
+Bytes concatenated(const std::vector<EventGroup>& groups) {
+    Bytes all;
+    for (const EventGroup& group : groups) {
+        const Bytes one = group.read();
+        all.insert(all.end(), one.begin(), one.end());
+    }
+    return all;
+}
+
+}  // namespace test

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+// /dev/perf_metagroup by bare system calls: nothing here interprets for a test.
+#pragma once
+
+#include <linux/perf_metagroup.h>
+
+#include <span>
+#include <vector>
+
+#include "fd.hpp"
+#include "perf.hpp"
+
+namespace test {
+
+// Result of a call: 0 or more, or -errno.
+class Meta {
+public:
+    Meta();  // throws if the device cannot be opened
+
+    int fd() const { return fd_.get(); }
+    void close() { fd_.reset(); }
+
+    long ioctl(unsigned long command, void* arg) const;
+    long attach(std::span<const int> fds, perf_metagroup_attach* out = nullptr) const;
+    long attach(const EventGroup& group, perf_metagroup_attach* out = nullptr) const;
+    long attach(const std::vector<EventGroup>& groups) const;
+    long detach(unsigned member) const;
+    long set_format(unsigned format) const;
+    long member(perf_metagroup_member& arg) const;
+    perf_metagroup_member member(unsigned number) const;
+    perf_metagroup_info info() const;
+    long control(unsigned long command) const;
+
+    long read(void* buffer, std::size_t size) const;
+    Bytes read() const;  // with a buffer that is large enough; must succeed
+
+private:
+    Fd fd_;
+};
+
+// One FRAMED read, taken apart by the rules of the ABI and checked on the way.
+struct Frame {
+    perf_metagroup_record record;
+    Bytes payload;
+};
+
+struct Framed {
+    perf_metagroup_snapshot head;
+    std::vector<Frame> frames;
+};
+
+Framed take_apart(const Bytes& bytes);
+Framed read_framed(const Meta& meta);
+
+// What concatenated read(2)s of the leaders give.
+Bytes concatenated(const std::vector<EventGroup>& groups);
+
+}  // namespace test

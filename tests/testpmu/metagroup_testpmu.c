@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A PMU that does on purpose what real ones do seldom. For tests only.
+ *
+ * It counts nanoseconds, like cpu-clock, but has a limited number of counters
+ * per CPU, so that groups are multiplexed and pinned ones fail; it can refuse
+ * to read a group; and it moves its events to another CPU when told to.
+ */
+#include <linux/cpumask.h>
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+
+static unsigned int counters = 4;
+module_param(counters, uint, 0600);
+MODULE_PARM_DESC(counters, "counters per CPU");
+
+static int read_error;
+module_param(read_error, int, 0600);
+MODULE_PARM_DESC(read_error, "errno that reading a group gives");
+
+/* On its own CPU with interrupts off, or under its context's lock. */
+static DEFINE_PER_CPU(unsigned int, counters_used);
+
+static void testpmu_update(struct perf_event *event)
+{
+	u64 now = ktime_get_ns();
+
+	local64_add(now - local64_xchg(&event->hw.prev_count, now), &event->count);
+}
+
+static void testpmu_start(struct perf_event *event, int flags)
+{
+	local64_set(&event->hw.prev_count, ktime_get_ns());
+}
+
+static void testpmu_stop(struct perf_event *event, int flags)
+{
+	testpmu_update(event);
+}
+
+static int testpmu_add(struct perf_event *event, int flags)
+{
+	if (this_cpu_read(counters_used) >= READ_ONCE(counters))
+		return -EAGAIN;
+	this_cpu_inc(counters_used);
+	if (flags & PERF_EF_START)
+		testpmu_start(event, flags);
+	return 0;
+}
+
+static void testpmu_del(struct perf_event *event, int flags)
+{
+	testpmu_stop(event, PERF_EF_UPDATE);
+	this_cpu_dec(counters_used);
+}
+
+/* Scheduling a group in is a transaction as well: only reads are refused. */
+static DEFINE_PER_CPU(unsigned int, txn_flags);
+
+static void testpmu_start_txn(struct pmu *pmu, unsigned int flags)
+{
+	this_cpu_write(txn_flags, flags);
+}
+
+static void testpmu_cancel_txn(struct pmu *pmu)
+{
+}
+
+static int testpmu_commit_txn(struct pmu *pmu)
+{
+	if (this_cpu_read(txn_flags) == PERF_PMU_TXN_READ)
+		return -READ_ONCE(read_error);
+	return 0;
+}
+
+static struct pmu testpmu;
+
+static int testpmu_event_init(struct perf_event *event)
+{
+	if (event->attr.type != testpmu.type)
+		return -ENOENT;
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK ||
+	    event->attr.sample_period)
+		return -EINVAL;
+	return 0;
+}
+
+static struct pmu testpmu = {
+	.module = THIS_MODULE,
+	.task_ctx_nr = perf_invalid_context,
+	.event_init = testpmu_event_init,
+	.add = testpmu_add,
+	.del = testpmu_del,
+	.start = testpmu_start,
+	.stop = testpmu_stop,
+	.read = testpmu_update,
+	.start_txn = testpmu_start_txn,
+	.commit_txn = testpmu_commit_txn,
+	.cancel_txn = testpmu_cancel_txn,
+};
+
+/* Writing "FROM TO" moves all events of this PMU from one CPU to another. */
+static int testpmu_move(const char *text, const struct kernel_param *param)
+{
+	unsigned int from, to;
+
+	if (sscanf(text, "%u %u", &from, &to) != 2 ||
+	    from >= nr_cpu_ids || to >= nr_cpu_ids || from == to ||
+	    !cpu_online(from) || !cpu_online(to))
+		return -EINVAL;
+	perf_pmu_migrate_context(&testpmu, from, to);
+	return 0;
+}
+
+static const struct kernel_param_ops testpmu_move_ops = { .set = testpmu_move };
+module_param_cb(move, &testpmu_move_ops, NULL, 0200);
+MODULE_PARM_DESC(move, "\"FROM TO\": move all events between CPUs");
+
+static int __init testpmu_init(void)
+{
+	return perf_pmu_register(&testpmu, "metagroup_test", -1);
+}
+module_init(testpmu_init);
+
+static void __exit testpmu_exit(void)
+{
+	perf_pmu_unregister(&testpmu);
+}
+module_exit(testpmu_exit);
+
+MODULE_DESCRIPTION("A PMU for the tests of perf meta-groups");
+MODULE_AUTHOR("The perf meta-groups authors");
+MODULE_LICENSE("GPL");

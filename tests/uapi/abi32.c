@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// A 32-bit program on a 64-bit kernel: same structures, same bytes.
+// Exits 0 if all is well, else it says what is not.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <linux/perf_metagroup.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static_assert(sizeof(void *) == 4, "built with -m32");
+
+#define CHECK(condition)                                                        \
+    do {                                                                        \
+        if (!(condition)) {                                                     \
+            printf("%s:%d: %s: %s\n", __FILE__, __LINE__, #condition, strerror(errno)); \
+            exit(1);                                                            \
+        }                                                                       \
+    } while (0)
+
+#define CPUS 2
+
+static int open_leader(int cpu)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_CPU_CLOCK,
+        .read_format = PERF_FORMAT_GROUP | PERF_FORMAT_ID | PERF_FORMAT_TOTAL_TIME_ENABLED,
+    };
+    int fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, 0);
+
+    CHECK(fd >= 0);
+    return fd;
+}
+
+int main(void)
+{
+    struct perf_metagroup_info info = {.size = sizeof(info)};
+    struct perf_metagroup_attach attach = {.size = sizeof(attach)};
+    struct perf_metagroup_format framed = {.size = sizeof(framed),
+                                           .format = PERF_METAGROUP_FORMAT_FRAMED};
+    struct perf_metagroup_member member = {.size = sizeof(member)};
+    struct perf_metagroup_detach detach = {.size = sizeof(detach)};
+    struct perf_metagroup_snapshot *head;
+    struct perf_metagroup_record *record;
+    uint64_t own[4], id;
+    unsigned char buffer[4096];
+    int fds[CPUS], meta, cpu;
+    ssize_t got;
+
+    meta = open(PERF_METAGROUP_DEVICE, O_RDWR);
+    CHECK(meta >= 0);
+    for (cpu = 0; cpu < CPUS; cpu++)
+        fds[cpu] = open_leader(cpu);
+    attach.fds = (uintptr_t)fds;
+    attach.count = CPUS;
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_ATTACH, &attach) == 0);
+    CHECK(attach.first == 0 && attach.failed == CPUS);
+
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_INFO, &info) == 0);
+    CHECK(info.abi == PERF_METAGROUP_ABI && info.members == CPUS);
+    CHECK(info.raw_size == CPUS * sizeof(own));
+
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_DISABLE, 0) == 0);
+    got = read(meta, buffer, sizeof(buffer));
+    CHECK(got == (ssize_t)info.raw_size);
+    for (cpu = 0; cpu < CPUS; cpu++) {
+        CHECK(read(fds[cpu], own, sizeof(own)) == sizeof(own));
+        CHECK(memcmp(own, buffer + (size_t)cpu * sizeof(own), sizeof(own)) == 0);
+    }
+
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_SET_FORMAT, &framed) == 0);
+    got = read(meta, buffer, sizeof(buffer));
+    head = (struct perf_metagroup_snapshot *)buffer;
+    CHECK(got == (ssize_t)(head->size + head->count * head->stride) && head->count == CPUS);
+    record = (struct perf_metagroup_record *)(buffer + head->size + head->stride);
+    CHECK(record->cpu == 1 && record->member == 1 && record->size == sizeof(own));
+    CHECK(memcmp((unsigned char *)record + record->header, own, sizeof(own)) == 0);
+
+    member.member = 1;
+    member.ids = (uintptr_t)&id;
+    member.max_ids = 1;
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_GET_MEMBER, &member) == 0);
+    CHECK(member.events == 1 && id == own[3]);
+
+    detach.member = 1;
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_DETACH, &detach) == 0);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_ENABLE, 0) == 0);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_RESET, 0) == 0);
+    CHECK(ioctl(meta, _IO(0xBD, 200), 0) == -1 && errno == ENOTTY);
+    printf("32-bit callers see the same layout\n");
+    return 0;
+}

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: MIT
+// The device as a file: what can and cannot be done with it, who may hold it.
+#include <catch2/catch_test_macros.hpp>
+
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "support/cpus.hpp"
+#include "support/meta.hpp"
+#include "support/perf.hpp"
+
+using namespace test;
+
+namespace {
+
+// Run `body` in a child process and return its exit status.
+template <typename Body>
+int in_child(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(body());
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::string fdinfo(const Meta& meta) {
+    std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+}  // namespace
+
+TEST_CASE("The device belongs to root alone") {
+    struct stat status {};
+    REQUIRE(::stat(PERF_METAGROUP_DEVICE, &status) == 0);
+    REQUIRE(S_ISCHR(status.st_mode));
+    REQUIRE((status.st_mode & 0777) == 0600);
+    REQUIRE(status.st_uid == 0);
+    const int refused = in_child([] {
+        if (::setgid(65534) || ::setuid(65534)) return 1;
+        return ::open(PERF_METAGROUP_DEVICE, O_RDWR) < 0 && errno == EACCES ? 0 : 2;
+    });
+    REQUIRE(refused == 0);
+}
+
+TEST_CASE("The file has no position") {
+    const EventGroup group = open_group(0, 0, 1);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    char buffer[64];
+    REQUIRE(::lseek(meta.fd(), 0, SEEK_SET) == -1);
+    REQUIRE(errno == ESPIPE);
+    REQUIRE(::lseek(meta.fd(), 0, SEEK_CUR) == -1);
+    REQUIRE(errno == ESPIPE);
+    REQUIRE(::pread(meta.fd(), buffer, sizeof(buffer), 0) == -1);
+    REQUIRE(errno == ESPIPE);
+    REQUIRE(::pread(meta.fd(), buffer, sizeof(buffer), 8) == -1);
+    REQUIRE(errno == ESPIPE);
+    REQUIRE(meta.read(buffer, sizeof(buffer)) == 8);
+}
+
+TEST_CASE("The file can be neither written, nor mapped, nor spliced") {
+    const Meta meta;
+    std::array<int, 2> pipe{};
+    REQUIRE(::pipe(pipe.data()) == 0);
+    REQUIRE(::write(meta.fd(), "x", 1) == -1);
+    REQUIRE(errno == EINVAL);
+    REQUIRE(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, meta.fd(), 0) == MAP_FAILED);
+    REQUIRE(errno == ENODEV);
+    REQUIRE(::splice(meta.fd(), nullptr, pipe[1], nullptr, 64, 0) == -1);
+    REQUIRE(errno == EINVAL);
+    ::close(pipe[0]);
+    ::close(pipe[1]);
+}
+
+TEST_CASE("readv reads each buffer by itself, and each must hold the whole snapshot") {
+    const EventGroup group = open_group(0, 0, 1, true);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    std::array<char, 8> first{}, second{};
+    const std::array<iovec, 2> both{{{first.data(), 8}, {second.data(), 8}}};
+    REQUIRE(::readv(meta.fd(), both.data(), 2) == 16);
+    const std::array<iovec, 2> halves{{{first.data(), 4}, {second.data(), 4}}};
+    REQUIRE(::readv(meta.fd(), halves.data(), 2) == -1);
+    REQUIRE(errno == ENOSPC);
+}
+
+TEST_CASE("A handle opened for writing only cannot be read") {
+    const Fd handle(::open(PERF_METAGROUP_DEVICE, O_WRONLY));
+    char byte = 0;
+    REQUIRE(::read(handle.get(), &byte, 1) == -1);
+    REQUIRE(errno == EBADF);
+}
+
+TEST_CASE("A forked child shares the handle") {
+    const EventGroup group = open_group(0, 0, 1, true);
+    const Meta meta;
+    const int status = in_child([&] {
+        if (meta.attach(group)) return 1;
+        return meta.read().size() == 8 ? 0 : 2;
+    });
+    REQUIRE(status == 0);
+    REQUIRE(meta.info().members == 1);
+    REQUIRE(meta.read() == group.read());
+}
+
+TEST_CASE("A handle that is passed to another process works there, without the perf descriptors") {
+    std::array<int, 2> sockets{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets.data()) == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        char byte = 0;
+        iovec iov{&byte, 1};
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+        msghdr message{};
+        message.msg_iov = &iov;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        if (::recvmsg(sockets[1], &message, 0) != 1) ::_exit(1);
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+        std::array<char, 64> buffer{};
+        ::_exit(::read(fd, buffer.data(), buffer.size()) == 8 ? 0 : 2);
+    }
+    {
+        const Meta meta;
+        REQUIRE(meta.attach(open_group(0, 0, 1)) == 0);
+        char byte = 'x';
+        iovec iov{&byte, 1};
+        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+        msghdr message{};
+        message.msg_iov = &iov;
+        message.msg_iovlen = 1;
+        message.msg_control = control.data();
+        message.msg_controllen = control.size();
+        cmsghdr* header = CMSG_FIRSTHDR(&message);
+        header->cmsg_level = SOL_SOCKET;
+        header->cmsg_type = SCM_RIGHTS;
+        header->cmsg_len = CMSG_LEN(sizeof(int));
+        const int fd = meta.fd();
+        std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+        REQUIRE(::sendmsg(sockets[0], &message, 0) == 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    REQUIRE(WIFEXITED(status));
+    REQUIRE(WEXITSTATUS(status) == 0);
+    ::close(sockets[0]);
+    ::close(sockets[1]);
+}
+
+TEST_CASE("A process that exits with everything attached leaves nothing behind") {
+    const EventGroup group = open_group(0, 0, 1);
+    const int status = in_child([&] {
+        const Meta* leaked = new Meta;
+        return leaked->attach(group) == 0 ? 0 : 1;
+    });
+    REQUIRE(status == 0);
+    REQUIRE(Meta().attach(group) == 0);
+}
+
+TEST_CASE("A process that is killed in the middle of reads leaves nothing behind") {
+    const EventGroup group = open_group(0, 0, 4);
+    for (int round = 0; round < 20; ++round) {
+        std::array<int, 2> pipe{};
+        REQUIRE(::pipe(pipe.data()) == 0);
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const Meta meta;
+            if (meta.attach(group)) ::_exit(1);
+            std::array<char, 4096> buffer;
+            for (bool told = false;;) {
+                if (meta.read(buffer.data(), buffer.size()) < 0) ::_exit(2);
+                if (!told) told = ::write(pipe[1], "x", 1) == 1;
+            }
+        }
+        ::close(pipe[1]);
+        char byte = 0;
+        REQUIRE(::read(pipe[0], &byte, 1) == 1);
+        ::close(pipe[0]);
+        ::usleep(static_cast<useconds_t>(500 * round));
+        REQUIRE(::kill(child, SIGKILL) == 0);
+        int status = 0;
+        REQUIRE(::waitpid(child, &status, 0) == child);
+        REQUIRE(WIFSIGNALED(status));
+        const Meta meta;
+        REQUIRE(meta.attach(group) == 0);
+        REQUIRE(meta.read().size() == 8);
+    }
+}
+
+TEST_CASE("A signal ends the wait for another's sweep") {
+    // The other reader hangs in a page fault that nobody serves.
+    const Fd fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC)));
+    if (!fault) SKIP("this kernel has no userfaultfd");
+    uffdio_api api{};
+    api.api = UFFD_API;
+    REQUIRE(::ioctl(fault.get(), UFFDIO_API, &api) == 0);
+    void* const page =
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uffdio_register range{};
+    range.range.start = reinterpret_cast<std::uintptr_t>(page);
+    range.range.len = 4096;
+    range.mode = UFFDIO_REGISTER_MODE_MISSING;
+    REQUIRE(::ioctl(fault.get(), UFFDIO_REGISTER, &range) == 0);
+
+    const EventGroup group = open_group(0, 0, 1, true);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    std::thread stuck([&] { meta.read(page, 4096); });
+    uffd_msg message{};
+    REQUIRE(::read(fault.get(), &message, sizeof(message)) == sizeof(message));
+
+    struct sigaction action {};
+    action.sa_handler = [](int) {};
+    REQUIRE(::sigaction(SIGALRM, &action, nullptr) == 0);
+    ::ualarm(50'000, 50'000);
+    char buffer[64];
+    const long got = meta.read(buffer, sizeof(buffer));
+    perf_metagroup_info info{};
+    info.size = sizeof(info);
+    const long told = meta.ioctl(PERF_METAGROUP_IOC_INFO, &info);
+    const long detached = meta.detach(0);
+    const long attached = meta.attach(open_group(0, 0, 1));
+    const long enabled = meta.control(PERF_METAGROUP_IOC_ENABLE);
+    const std::string shown = fdinfo(meta);
+    ::ualarm(0, 0);
+
+    // Let the other reader go before anything can throw.
+    uffdio_zeropage zero{};
+    zero.range = range.range;
+    const int served = ::ioctl(fault.get(), UFFDIO_ZEROPAGE, &zero);
+    stuck.join();
+    ::munmap(page, 4096);
+
+    REQUIRE(served == 0);
+    REQUIRE(got == -EINTR);
+    REQUIRE(told == -EINTR);
+    REQUIRE(detached == -EINTR);
+    REQUIRE(attached == -EINTR);
+    REQUIRE(enabled == -EINTR);
+    REQUIRE(shown.find("members:") == std::string::npos);
+    REQUIRE(meta.info().members == 1);
+}
+
+TEST_CASE("The module cannot be unloaded while a handle is open") {
+    const Meta meta;
+    REQUIRE(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK) == -1);
+    REQUIRE(errno == EAGAIN);
+}
+
+TEST_CASE("Several readers of one handle each get whole snapshots") {
+    const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 3);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
+    std::atomic<int> bad = 0;
+    const auto reader = [&] {
+        Bytes buffer(meta.info().framed_size);
+        std::uint64_t last = 0;
+        for (int round = 0; round < 300; ++round) {
+            if (meta.read(buffer.data(), buffer.size()) != long(buffer.size())) ++bad;
+            const auto sequence = take_apart(buffer).head.sequence;
+            if (sequence <= last) ++bad;
+            last = sequence;
+        }
+    };
+    std::thread one(reader), two(reader), three(reader);
+    one.join();
+    two.join();
+    three.join();
+    REQUIRE(bad == 0);
+    REQUIRE(read_framed(meta).head.sequence == 901);
+}
+
+TEST_CASE("Several meta-groups on the same CPUs are read at the same time") {
+    std::atomic<int> bad = 0;
+    const auto reader = [&] {
+        const auto groups = open_everywhere(PERF_FORMAT_GROUP, 2);
+        const Meta meta;
+        if (meta.attach(groups)) ++bad;
+        for (int round = 0; round < 300; ++round)
+            if (meta.read().size() != groups.size() * 24) ++bad;
+    };
+    std::thread one(reader), two(reader), three(reader);
+    one.join();
+    two.join();
+    three.join();
+    REQUIRE(bad == 0);
+}
+
+TEST_CASE("fdinfo lists the members and counts the sweeps") {
+    const auto groups = open_everywhere(0, 2);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    groups[0].control(PERF_EVENT_IOC_DISABLE);
+    for (int i = 0; i < 5; ++i) meta.read();
+    const std::string text = fdinfo(meta);
+    CAPTURE(text);
+    REQUIRE(text.find("format:\traw\n") != std::string::npos);
+    REQUIRE(text.find("sweeps:\t5\n") != std::string::npos);
+    REQUIRE(text.find("members:\t" + std::to_string(groups.size()) + "\n") != std::string::npos);
+    REQUIRE(text.find("member:\t0 cpu 0 events 2 status off\n") != std::string::npos);
+    REQUIRE(text.find("member:\t1 cpu 1 events 2 status ok\n") != std::string::npos);
+
+    const auto number = [&](const std::string& name) {
+        return std::stoull(text.substr(text.find(name + ":\t") + name.size() + 2));
+    };
+    REQUIRE(number("sweep_last_ns") > 0);
+    REQUIRE(number("sweep_last_ns") <= number("sweep_max_ns"));
+    REQUIRE(number("sweep_max_ns") <= number("sweep_total_ns"));
+}
+
+TEST_CASE("Sweeps are traced with the CPUs they interrupt") {
+    const std::string events = "/sys/kernel/tracing/events/perf_metagroup/";
+    if (!std::ifstream(events + "enable")) SKIP("tracefs is not mounted, or has no events");
+    const auto groups = open_everywhere(0, 1);
+    groups.back().control(PERF_EVENT_IOC_DISABLE);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    meta.read();  // the last CPU has nothing running from now on
+    std::ofstream("/sys/kernel/tracing/trace") << "\n";
+    std::ofstream(events + "enable") << "1" << std::flush;
+    meta.read();
+    std::ofstream(events + "enable") << "0" << std::flush;
+
+    std::ifstream trace("/sys/kernel/tracing/trace");
+    std::ostringstream text;
+    text << trace.rdbuf();
+    CAPTURE(text.str());
+    const std::string cpus = std::to_string(groups.size());
+    REQUIRE(text.str().find("perf_metagroup_sweep_begin:") != std::string::npos);
+    REQUIRE(text.str().find("members=" + cpus + " cpus=" + cpus) != std::string::npos);
+    const std::string running = std::to_string(groups.size() - 1);
+    REQUIRE(text.str().find("cpus_interrupted=" + running + " duration_ns=") != std::string::npos);
+}
+
+TEST_CASE("A sweep interrupts each CPU with a running member once, and no other") {
+    const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 4);
+    const unsigned sweeps = 1000;
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    run_on(0);
+    std::array<char, 16384> buffer;
+    const auto count = [&] {
+        const auto before = interrupts("CAL");
+        for (unsigned i = 0; i < sweeps; ++i) meta.read(buffer.data(), buffer.size());
+        return static_cast<double>(interrupts("CAL") - before) / sweeps;
+    };
+    const double running = count();
+    meta.control(PERF_METAGROUP_IOC_DISABLE);
+    meta.read();
+    const double stopped = count();
+    run_anywhere();
+    // The reader's own CPU needs no interrupt; a few come from elsewhere.
+    CAPTURE(running, stopped);
+    REQUIRE(running <= static_cast<double>(groups.size() - 1) * 1.05 + 0.05);
+    REQUIRE(running >= static_cast<double>(groups.size() - 1) * 0.5);
+    REQUIRE(stopped < 0.1);
+}
