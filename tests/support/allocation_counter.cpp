@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
 #include "support/allocation_counter.hpp"
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdlib>
 #include <new>
 
@@ -9,41 +11,101 @@ namespace {
 
 std::atomic<std::size_t> allocations{0};
 
+constexpr std::size_t default_alignment = alignof(std::max_align_t);
+
 // NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): this is operator new
-void* allocate(std::size_t size) {
+void* try_allocate(std::size_t size, std::size_t alignment = default_alignment) noexcept {
     allocations.fetch_add(1, std::memory_order_relaxed);
-    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    // aligned_alloc(3) wants a multiple of the alignment, and not 0.
+    const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment;
+    return std::aligned_alloc(alignment, rounded * alignment);
+}
+
+void* allocate(std::size_t size, std::size_t alignment = default_alignment) {
+    if (void* memory = try_allocate(size, alignment)) return memory;
     throw std::bad_alloc();
 }
 
-void* allocate(std::size_t size, std::align_val_t alignment) {
-    allocations.fetch_add(1, std::memory_order_relaxed);
-    const auto align = static_cast<std::size_t>(alignment);
-    // aligned_alloc(3) wants a multiple of the alignment.
-    if (void* memory = std::aligned_alloc(align, (size + align - 1) / align * align)) return memory;
-    throw std::bad_alloc();
+void release(void* memory) noexcept {
+    std::free(memory);
 }
-
-void release(void* memory) noexcept { std::free(memory); }
 // NOLINTEND(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory)
+
+std::size_t number(std::align_val_t alignment) {
+    return static_cast<std::size_t>(alignment);
+}
 
 }  // namespace
 
-// The other forms of the standard library (arrays, nothrow) call these.
-void* operator new(std::size_t size) { return allocate(size); }
-void* operator new(std::size_t size, std::align_val_t align) { return allocate(size, align); }
-void operator delete(void* memory) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t) noexcept { release(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { release(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { release(memory); }
-// ASan's own array forms do not call these, and would not match their counterparts.
-void* operator new[](std::size_t size) { return allocate(size); }
-void operator delete[](void* memory) noexcept { release(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { release(memory); }
+// All forms: a sanitizer has its own of each, and mixing them is an error to it.
+using Align = std::align_val_t;
+using NoThrow = std::nothrow_t;
+void* operator new(std::size_t size) {
+    return allocate(size);
+}
+void* operator new[](std::size_t size) {
+    return allocate(size);
+}
+void* operator new(std::size_t size, Align align) {
+    return allocate(size, number(align));
+}
+void* operator new[](std::size_t size, Align align) {
+    return allocate(size, number(align));
+}
+void* operator new(std::size_t size, const NoThrow&) noexcept {
+    return try_allocate(size);
+}
+void* operator new[](std::size_t size, const NoThrow&) noexcept {
+    return try_allocate(size);
+}
+void* operator new(std::size_t size, Align align, const NoThrow&) noexcept {
+    return try_allocate(size, number(align));
+}
+void* operator new[](std::size_t size, Align align, const NoThrow&) noexcept {
+    return try_allocate(size, number(align));
+}
+void operator delete(void* memory) noexcept {
+    release(memory);
+}
+void operator delete[](void* memory) noexcept {
+    release(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    release(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+    release(memory);
+}
+void operator delete(void* memory, Align) noexcept {
+    release(memory);
+}
+void operator delete[](void* memory, Align) noexcept {
+    release(memory);
+}
+void operator delete(void* memory, std::size_t, Align) noexcept {
+    release(memory);
+}
+void operator delete[](void* memory, std::size_t, Align) noexcept {
+    release(memory);
+}
+void operator delete(void* memory, const NoThrow&) noexcept {
+    release(memory);
+}
+void operator delete[](void* memory, const NoThrow&) noexcept {
+    release(memory);
+}
+void operator delete(void* memory, Align, const NoThrow&) noexcept {
+    release(memory);
+}
+void operator delete[](void* memory, Align, const NoThrow&) noexcept {
+    release(memory);
+}
 
 namespace metagroup::test {
 
 AllocationCounter::AllocationCounter() noexcept : start_(allocations.load()) {}
-std::size_t AllocationCounter::count() const noexcept { return allocations.load() - start_; }
+std::size_t AllocationCounter::count() const noexcept {
+    return allocations.load() - start_;
+}
 
 }  // namespace metagroup::test

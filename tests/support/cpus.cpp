@@ -5,11 +5,10 @@
 
 #include <chrono>
 #include <fstream>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 
-namespace test {
+namespace metagroup::test {
 namespace {
 
 std::string online_file(int cpu) {
@@ -69,25 +68,10 @@ void run_anywhere() {
     if (::sched_setaffinity(0, sizeof(set), &set)) throw std::runtime_error("sched_setaffinity");
 }
 
-unsigned long long interrupts(const char* line) {
-    std::ifstream file("/proc/interrupts");
-    std::string text;
-    while (std::getline(file, text)) {
-        std::istringstream fields(text);
-        std::string name;
-        fields >> name;
-        if (name != std::string(line) + ":") continue;
-        unsigned long long sum = 0;
-        for (unsigned long long one = 0; fields >> one;) sum += one;
-        return sum;
-    }
-    throw std::runtime_error("no such line in /proc/interrupts");
-}
-
 void burn_ms(int milliseconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     while (std::chrono::steady_clock::now() < end) {
     }
 }
 
-}  // namespace test
+}  // namespace metagroup::test

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-namespace test {
+namespace metagroup::test {
 
 std::vector<int> online_cpus();
 bool is_online(int cpu);
@@ -31,10 +31,7 @@ private:
 void run_on(int cpu);
 void run_anywhere();
 
-// Interrupts of one line of /proc/interrupts (CAL, LOC …), summed over CPUs.
-unsigned long long interrupts(const char* line);
-
 // Keep the CPU busy.
 void burn_ms(int milliseconds);
 
-}  // namespace test
+}  // namespace metagroup::test

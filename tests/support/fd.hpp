@@ -6,7 +6,7 @@
 
 #include <utility>
 
-namespace test {
+namespace metagroup::test {
 
 class Fd {
 public:
@@ -31,4 +31,4 @@ private:
     int fd_ = -1;
 };
 
-}  // namespace test
+}  // namespace metagroup::test

@@ -4,9 +4,9 @@
 
 #include <linux/perf_metagroup.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <algorithm>
 #include <cstring>
 #include <metagroup/payload.hpp>
 #include <metagroup/snapshot.hpp>
@@ -104,7 +104,7 @@ inline Bytes framed(const std::vector<Frame>& frames, std::uint64_t begin = 1000
 inline Snapshot snapshot(const Bytes& bytes) {
     Snapshot result;
     const std::span<std::byte> buffer = result.prepare(bytes.size());
-    std::memcpy(buffer.data(), bytes.data(), bytes.size());
+    std::copy(bytes.begin(), bytes.end(), buffer.begin());
     result.commit(bytes.size());
     return result;
 }

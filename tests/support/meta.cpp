@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <system_error>
 
-namespace test {
+namespace metagroup::test {
 namespace {
 
 long result(long returned) {
@@ -142,4 +142,4 @@ Bytes concatenated(const std::vector<EventGroup>& groups) {
     return all;
 }
 
-}  // namespace test
+}  // namespace metagroup::test

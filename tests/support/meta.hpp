@@ -10,7 +10,7 @@
 #include "fd.hpp"
 #include "perf.hpp"
 
-namespace test {
+namespace metagroup::test {
 
 // Result of a call: 0 or more, or -errno.
 class Meta {
@@ -55,4 +55,4 @@ Framed read_framed(const Meta& meta);
 // What concatenated read(2)s of the leaders give.
 Bytes concatenated(const std::vector<EventGroup>& groups);
 
-}  // namespace test
+}  // namespace metagroup::test

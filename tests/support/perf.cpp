@@ -11,7 +11,7 @@
 
 #include "cpus.hpp"
 
-namespace test {
+namespace metagroup::test {
 namespace {
 
 [[noreturn]] void fail(const char* what) {
@@ -86,4 +86,4 @@ bool kernel_knows(std::uint64_t read_format) {
     return bool(Fd(open_event(software_event(PERF_COUNT_SW_DUMMY, read_format), -1, 0, -1)));
 }
 
-}  // namespace test
+}  // namespace metagroup::test

@@ -14,7 +14,7 @@
 #define PERF_FORMAT_LOST (1U << 4)
 #endif
 
-namespace test {
+namespace metagroup::test {
 
 using Bytes = std::vector<unsigned char>;
 
@@ -50,4 +50,4 @@ std::vector<EventGroup> open_everywhere(std::uint64_t read_format, int events,
 
 bool kernel_knows(std::uint64_t read_format);
 
-}  // namespace test
+}  // namespace metagroup::test

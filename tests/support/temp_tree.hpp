@@ -14,7 +14,8 @@ namespace metagroup::test {
 class TempTree {
   public:
     TempTree() {
-        std::string pattern = (std::filesystem::temp_directory_path() / "metagroup-XXXXXX").string();
+        std::string pattern =
+            (std::filesystem::temp_directory_path() / "metagroup-XXXXXX").string();
         if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("mkdtemp failed");
         root_ = pattern;
     }

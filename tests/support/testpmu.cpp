@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace test {
+namespace metagroup::test {
 namespace {
 
 void set(const char* parameter, const std::string& value) {
@@ -37,4 +37,4 @@ void testpmu_move(int from, int to) {
     set("move", std::to_string(from) + " " + std::to_string(to));
 }
 
-}  // namespace test
+}  // namespace metagroup::test

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace test {
+namespace metagroup::test {
 
 // Nothing where that module is not loaded.
 std::optional<perf_event_attr> testpmu_event(std::uint64_t read_format);
@@ -16,4 +16,4 @@ void testpmu_set_counters(unsigned counters);
 void testpmu_set_read_error(int error);
 void testpmu_move(int from, int to);
 
-}  // namespace test
+}  // namespace metagroup::test

@@ -23,11 +23,12 @@
 #include <sstream>
 #include <thread>
 
+#include "measure/interrupts.hpp"
 #include "support/cpus.hpp"
 #include "support/meta.hpp"
 #include "support/perf.hpp"
 
-using namespace test;
+using namespace metagroup::test;
 
 namespace {
 
@@ -364,9 +365,9 @@ TEST_CASE("A sweep interrupts each CPU with a running member once, and no other"
     run_on(0);
     std::array<char, 16384> buffer;
     const auto count = [&] {
-        const auto before = interrupts("CAL");
+        const auto before = measure::function_call_interrupts();
         for (unsigned i = 0; i < sweeps; ++i) meta.read(buffer.data(), buffer.size());
-        return static_cast<double>(interrupts("CAL") - before) / sweeps;
+        return static_cast<double>(measure::function_call_interrupts() - before) / sweeps;
     };
     const double running = count();
     meta.control(PERF_METAGROUP_IOC_DISABLE);

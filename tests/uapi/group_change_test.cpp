@@ -17,7 +17,7 @@
 #include "support/perf.hpp"
 #include "support/testpmu.hpp"
 
-using namespace test;
+using namespace metagroup::test;
 
 namespace {
 

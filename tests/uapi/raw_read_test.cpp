@@ -10,7 +10,7 @@
 #include "support/meta.hpp"
 #include "support/perf.hpp"
 
-using namespace test;
+using namespace metagroup::test;
 
 namespace {
 

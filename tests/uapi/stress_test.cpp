@@ -14,7 +14,7 @@
 #include "support/meta.hpp"
 #include "support/perf.hpp"
 
-using namespace test;
+using namespace metagroup::test;
 
 namespace {
 
@@ -34,18 +34,19 @@ constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP;
 void hammer(const std::array<Meta, 2>& metas, unsigned seed, Tally& tally,
             const std::atomic<bool>& stop) {
     std::mt19937 random(seed);
+    const auto pick = [&](std::size_t below) { return static_cast<unsigned>(random() % below); };
     Bytes buffer(4 * 1024 * 1024);
     std::vector<EventGroup> mine;
     while (!stop) {
-        const Meta& meta = metas[random() % metas.size()];
+        const Meta& meta = metas[pick(metas.size())];
         const auto cpus = online_cpus();
-        const int cpu = cpus[random() % cpus.size()];
-        switch (random() % 8) {
+        const int cpu = cpus[pick(cpus.size())];
+        switch (pick(8)) {
             case 0:
             case 1: {
                 EventGroup group;
                 auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat);
-                for (unsigned i = 0, events = 1 + random() % 6; i < events; ++i) {
+                for (unsigned i = 0, events = 1 + pick(6); i < events; ++i) {
                     Fd fd(open_event(attr, -1, cpu, group.fds.empty() ? -1 : group.leader()));
                     if (fd) group.fds.push_back(std::move(fd));
                 }
@@ -53,14 +54,14 @@ void hammer(const std::array<Meta, 2>& metas, unsigned seed, Tally& tally,
                 const long got = meta.attach(group);
                 if (got == 0) ++tally.attached;
                 else if (got != -E2BIG) ++tally.bad;
-                if (random() % 2 == 0) mine.push_back(std::move(group));
+                if (pick(2) == 0) mine.push_back(std::move(group));
                 if (mine.size() > 20) mine.erase(mine.begin());
                 break;
             }
             case 2: {
                 // A number that may be anybody's.
                 const unsigned highest = static_cast<unsigned>(tally.attached);
-                const long got = meta.detach(highest ? random() % highest : 0);
+                const long got = meta.detach(highest ? pick(highest) : 0);
                 if (got == 0) ++tally.detached;
                 else if (got != -ENOENT) ++tally.bad;
                 break;
@@ -68,18 +69,18 @@ void hammer(const std::array<Meta, 2>& metas, unsigned seed, Tally& tally,
             case 3:
                 if (meta.control(std::array<unsigned long, 3>{
                         PERF_METAGROUP_IOC_ENABLE, PERF_METAGROUP_IOC_DISABLE,
-                        PERF_METAGROUP_IOC_RESET}[random() % 3]))
+                        PERF_METAGROUP_IOC_RESET}[pick(3)]))
                     ++tally.bad;
                 ++tally.commands;
                 break;
             case 4:
                 if (!mine.empty()) {
-                    EventGroup& group = mine[random() % mine.size()];
+                    EventGroup& group = mine[pick(mine.size())];
                     if (group.fds.size() > 1) group.fds.pop_back();
                 }
                 break;
             default: {
-                meta.set_format(random() % 2);
+                meta.set_format(pick(2));
                 const long got = meta.read(buffer.data(), buffer.size());
                 if (got < 0) ++tally.bad;
                 ++tally.reads;

@@ -7,7 +7,7 @@
 
 #include "support/meta.hpp"
 
-using namespace test;
+using namespace metagroup::test;
 
 namespace {
 

@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: MIT
+// The library over the module, in a kernel that has it.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <metagroup/delta.hpp>
+#include <metagroup/device.hpp>
+#include <metagroup/event_group.hpp>
+#include <metagroup/metagroup.hpp>
+#include <system_error>
+#include <thread>
+
+#include "support/allocation_counter.hpp"
+#include "support/cpus.hpp"
+
+using metagroup::Backend;
+using metagroup::MetaGroup;
+using metagroup::Snapshot;
+using metagroup::Status;
+namespace test = metagroup::test;
+
+namespace {
+
+constexpr const char* kEvents = "{cpu-clock,task-clock,context-switches,page-faults}";
+
+MetaGroup::Options options(Backend backend, const char* events = kEvents) {
+    MetaGroup::Options all;
+    all.groups = metagroup::parse_events(events);
+    all.backend = backend;
+    return all;
+}
+
+// Run `body` as the user nobody, in a child process.
+template <typename Body>
+int as_nobody(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        if (::setgid(65534) || ::setuid(65534)) ::_exit(99);
+        ::_exit(body());
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("Where the module is loaded, automatic means module, and says so") {
+    const MetaGroup group = MetaGroup::open(options(Backend::automatic));
+    REQUIRE(group.backend() == Backend::module);
+    REQUIRE_FALSE(group.backend_reason().empty());
+}
+
+TEST_CASE("Without access to the device, automatic means per-fd, and says why") {
+    auto wanted = options(Backend::automatic);
+    wanted.device = "/dev/does_not_exist";
+    const MetaGroup group = MetaGroup::open(wanted);
+    REQUIRE(group.backend() == Backend::per_fd);
+    REQUIRE_THAT(group.backend_reason(), Catch::Matchers::ContainsSubstring("/dev/does_not_exist"));
+}
+
+TEST_CASE("Both backends give a record per CPU with the same shape") {
+    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+        MetaGroup group = MetaGroup::open(options(backend));
+        Snapshot snapshot;
+        group.read(snapshot);
+        const auto cpus = test::online_cpus();
+        REQUIRE(snapshot.size() == cpus.size());
+        for (std::size_t i = 0; i < cpus.size(); ++i) {
+            const auto member = snapshot[i];
+            REQUIRE(member.cpu() == cpus[i]);
+            REQUIRE(member.status() == Status::ok);
+            REQUIRE(member.nr() == 4);
+            REQUIRE(member.time_enabled().value() == member.time_running().value());
+            REQUIRE(member.raw(0).value() > 0);
+        }
+    }
+}
+
+TEST_CASE("The module gives the payloads that the leaders' own reads give") {
+    const auto spec = metagroup::parse_events(kEvents).front();
+    std::vector<metagroup::EventGroup> groups;
+    std::vector<int> leaders;
+    for (const int cpu : test::online_cpus()) {
+        groups.push_back(metagroup::EventGroup::open(spec, cpu));
+        leaders.push_back(groups.back().leader_fd());
+    }
+    auto device = metagroup::Device::open();
+    device.attach(leaders);
+    device.set_format(metagroup::Format::framed);
+    device.enable();
+    test::burn_ms(5);
+    device.disable();
+
+    Snapshot snapshot;
+    device.read(snapshot);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        std::vector<std::byte> own(groups[i].payload_size());
+        REQUIRE(groups[i].read(own) == own.size());
+        REQUIRE(std::ranges::equal(snapshot[i].payload_bytes(), own));
+    }
+}
+
+TEST_CASE("Reading through the module does not allocate") {
+    MetaGroup group = MetaGroup::open(options(Backend::module));
+    Snapshot snapshot;
+    group.read(snapshot);
+    const test::AllocationCounter allocations;
+    for (int round = 0; round < 100; ++round) group.read(snapshot);
+    REQUIRE(allocations.count() == 0);
+}
+
+TEST_CASE("Clocks advance with time between two snapshots") {
+    using namespace std::chrono;
+    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+        MetaGroup group = MetaGroup::open(options(backend, "{cpu-clock}"));
+        Snapshot first, second;
+        group.read(first);
+        std::this_thread::sleep_for(milliseconds(20));
+        group.read(second);
+        for (std::size_t i = 0; i < first.size(); ++i) {
+            const auto passed = second[i].time_ns() - first[i].time_ns();
+            const auto counted = second[i].raw(0).value() - first[i].raw(0).value();
+            CAPTURE(metagroup::to_string(backend), i, passed, counted);
+            REQUIRE(counted >= 15'000'000);
+            // A clock that counts nanoseconds, read at about the time that the record names.
+            const auto off = counted > passed ? counted - passed : passed - counted;
+            REQUIRE(off < passed / 2);
+        }
+    }
+}
+
+TEST_CASE("Skew is not larger than the sweep") {
+    MetaGroup group = MetaGroup::open(options(Backend::module));
+    Snapshot snapshot;
+    for (int round = 0; round < 100; ++round) {
+        group.read(snapshot);
+        REQUIRE(snapshot.skew_ns() <= snapshot.end_ns() - snapshot.begin_ns());
+    }
+}
+
+TEST_CASE("Disable stops and enable resumes all members, in both backends") {
+    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+        MetaGroup group = MetaGroup::open(options(backend));
+        Snapshot snapshot;
+        group.disable();
+        group.read(snapshot);
+        const auto stopped = snapshot[0].raw(0).value();
+        test::burn_ms(3);
+        group.read(snapshot);
+        REQUIRE(snapshot[0].raw(0).value() == stopped);
+        group.enable();
+        test::burn_ms(3);
+        group.read(snapshot);
+        REQUIRE(snapshot[0].raw(0).value() > stopped);
+        group.disable();
+        group.reset();
+        group.read(snapshot);
+        REQUIRE(snapshot[0].raw(0).value() == 0);
+    }
+}
+
+TEST_CASE("Members are not limited by open files") {
+    rlimit files{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
+    const rlimit few{32, 32};
+    MetaGroup::Options wanted = options(Backend::module, "cpu-clock,task-clock,page-faults,dummy");
+    const auto four = wanted.groups;
+    for (int i = 0; i < 15; ++i) wanted.groups.insert(wanted.groups.end(), four.begin(), four.end());
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    MetaGroup group = MetaGroup::open(wanted);
+    Snapshot snapshot;
+    group.read(snapshot);
+    REQUIRE(snapshot.size() == 64 * test::online_cpus().size());
+    ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+TEST_CASE("A snapshot grows when a group has grown") {
+    const auto small = metagroup::parse_events("{cpu-clock}").front();
+    auto group = metagroup::EventGroup::open(small, 0);
+    auto device = metagroup::Device::open();
+    const int leader = group.leader_fd();
+    device.attach(std::span(&leader, 1));
+    device.set_format(metagroup::Format::framed);
+    Snapshot snapshot;
+    device.read(snapshot);
+    REQUIRE(snapshot[0].nr() == 1);
+
+    std::vector<int> siblings;
+    perf_event_attr attr = small.events.front().attr;
+    attr.read_format = metagroup::default_read_format;
+    for (int i = 0; i < 50; ++i) {
+        siblings.push_back(static_cast<int>(
+            ::syscall(SYS_perf_event_open, &attr, -1, 0, leader, PERF_FLAG_FD_CLOEXEC)));
+        REQUIRE(siblings.back() >= 0);
+    }
+    device.read(snapshot);
+    REQUIRE(snapshot[0].nr() == 51);
+    for (const int fd : siblings) ::close(fd);
+    device.read(snapshot);
+    REQUIRE(snapshot[0].nr() == 1);
+}
+
+TEST_CASE("A CPU that goes offline makes its own record offline and no other") {
+    MetaGroup group = MetaGroup::open(options(Backend::module));
+    Snapshot snapshot;
+    group.read(snapshot);
+    const test::OfflineCpu gone(test::online_cpus().back());
+    group.read(snapshot);
+    for (const auto member : snapshot)
+        REQUIRE(member.status() == (member.cpu() == gone.cpu() ? Status::offline : Status::ok));
+}
+
+TEST_CASE("Opening on a CPU that is offline fails and names it") {
+    const test::OfflineCpu gone(test::online_cpus().back());
+    auto wanted = options(Backend::module);
+    wanted.cpus = metagroup::CpuList::parse(std::to_string(gone.cpu()));
+    REQUIRE_THROWS_WITH(MetaGroup::open(wanted),
+                        Catch::Matchers::ContainsSubstring("CPU " + std::to_string(gone.cpu())));
+}
+
+TEST_CASE("A group that another meta-group has is refused by name of the reason") {
+    const auto spec = metagroup::parse_events("{cpu-clock}").front();
+    const auto group = metagroup::EventGroup::open(spec, 0);
+    auto owner = metagroup::Device::open();
+    auto other = metagroup::Device::open();
+    const int leader = group.leader_fd();
+    owner.attach(std::span(&leader, 1));
+    try {
+        other.attach(std::span(&leader, 1));
+        FAIL("it was attached twice");
+    } catch (const std::system_error& error) {
+        REQUIRE(error.code().value() == EBUSY);
+        REQUIRE_THAT(error.what(), Catch::Matchers::ContainsSubstring("member"));
+    }
+}
+
+TEST_CASE("Without privilege the error names perf_event_paranoid or the device") {
+    const int status = as_nobody([] {
+        try {
+            MetaGroup::open(options(Backend::module));
+            return 1;
+        } catch (const std::system_error& error) {
+            const std::string text = error.what();
+            const bool right = error.code().value() == EACCES || error.code().value() == EPERM;
+            const bool named = text.find("perf_metagroup") != std::string::npos ||
+                               text.find("perf_event_paranoid") != std::string::npos;
+            return right && named ? 0 : 2;
+        }
+    });
+    REQUIRE(status == 0);
+}

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+// metagroup-demo: the counters of all CPUs, read in both ways, and what it costs.
+#include <fmt/format.h>
+#include <sched.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <string>
+#include <thread>
+
+#include "demo/compare.hpp"
+#include "demo/sides.hpp"
+
+namespace {
+
+// Where there is no hardware PMU these still come from every CPU in the same way.
+std::string default_events() {
+    if (std::filesystem::exists("/sys/bus/event_source/devices/cpu"))
+        return "{cycles,instructions,context-switches,page-faults}";
+    if (std::filesystem::exists("/sys/bus/event_source/devices/msr/events/tsc"))
+        return "{cpu-clock,msr/tsc/,context-switches,page-faults}";
+    return "{cpu-clock,task-clock,context-switches,page-faults}";
+}
+
+void bind_to(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<unsigned>(cpu), &set);
+    if (::sched_setaffinity(0, sizeof(set), &set))
+        throw std::system_error(errno, std::generic_category(), "binding to a CPU");
+}
+
+// `running` is a sweep while the groups counted: status and time of each record.
+void print_sweep(const metagroup::Snapshot& running) {
+    fmt::print("{:>4}  {:<8} {:>18}\n", "CPU", "status", "read after (us)");
+    for (const metagroup::MemberView member : running)
+        fmt::print("{:>4}  {:<8} {:>18.1f}\n", member.cpu(), metagroup::to_string(member.status()),
+                   static_cast<double>(member.time_ns() - running.begin_ns()) / 1e3);
+    fmt::print("\nThe sweep took {:.1f} us in the kernel; skew between its records {:.1f} us.\n",
+               static_cast<double>(running.end_ns() - running.begin_ns()) / 1e3,
+               static_cast<double>(running.skew_ns()) / 1e3);
+}
+
+// The counters stand still, so both ways must give the same numbers.
+bool print_counts(const metagroup::GroupSpec& group, const demo::Sides& sides) {
+    bool same = true;
+    fmt::print("{:>4}  {:<18} {:>18} {:>18}\n", "CPU", "event", "one read() for all",
+               "a read() per CPU");
+    for (std::size_t i = 0; i < sides.size(); ++i) {
+        const metagroup::MemberView member = sides.snapshot()[i];
+        const metagroup::Payload own = sides.payload(i);
+        for (std::size_t event = 0; event < group.events.size(); ++event) {
+            const auto ours = member.raw(event);
+            same &= ours == own.value(event);
+            fmt::print("{:>4}  {:<18} {:>18} {:>18}\n", member.cpu(), group.events[event].name,
+                       ours ? std::to_string(*ours) : "-", own.value(event));
+        }
+    }
+    return same;
+}
+
+void print_row(const char* what, double per_fd, double module, const char* unit) {
+    fmt::print("  {:<28} {:>12.2f} {:>12.2f} {:<3} {:>6.2f}\n", what, per_fd, module, unit,
+               module / per_fd);
+}
+
+int run(const std::string& events, const metagroup::CpuList& cpus, unsigned sweeps) {
+    const auto groups = metagroup::parse_events(events);
+    if (groups.size() != 1) throw std::invalid_argument("give one group: {event,event,...}");
+
+    bind_to(cpus.cpus().front());
+    demo::Sides sides(groups.front(), cpus);
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+
+    fmt::print("\nOne read() of {} running groups of {}:\n\n", sides.size(), events);
+    sides.read_module();
+    print_sweep(sides.snapshot());
+
+    sides.disable();
+    sides.read_module();
+    sides.read_per_fd();
+    fmt::print("\nCounts after 200 ms, stopped, read in both ways:\n\n");
+    const bool same = print_counts(groups.front(), sides);
+    fmt::print("\n{}\n", same ? "All counts are the same in both ways."
+                              : "THE COUNTS DIFFER: this is a defect, please report it.");
+
+    sides.enable();
+    const demo::Comparison cost = demo::compare(sides, sweeps);
+    fmt::print("\nCost of a sweep over {} running groups, {} sweeps of each way in turns:\n\n",
+               sides.size(), sweeps);
+    fmt::print("  {:<28} {:>12} {:>12}     {:>6}\n", "", "read()s", "one read()", "ratio");
+    print_row("time (median)", cost.per_fd.microseconds, cost.module.microseconds, "us");
+    print_row("system calls", cost.per_fd.syscalls, cost.module.syscalls, "");
+    print_row("interrupts to other CPUs", cost.per_fd.interrupts, cost.module.interrupts, "");
+    fmt::print("\n");
+    return same ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app("Reads the counters of all CPUs with one read() and with one read() per CPU, "
+                 "shows both, and what they cost.",
+                 "metagroup-demo");
+    std::string events = default_events();
+    std::string cpus = "all";
+    unsigned sweeps = 2000;
+    app.add_option("-e,--events", events, "one group of events")->capture_default_str();
+    app.add_option("-C,--cpus", cpus, "CPUs, as in 0-3,8")->capture_default_str();
+    app.add_option("-n,--sweeps", sweeps, "sweeps to measure, of each way")
+        ->check(CLI::Range(1U, 10'000'000U))
+        ->capture_default_str();
+    app.set_version_flag("--version", METAGROUP_VERSION);
+    CLI11_PARSE(app, argc, argv);
+
+    try {
+        return run(events, metagroup::CpuList::parse(cpus), sweeps);
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "metagroup-demo: {}\n", error.what());
+        return 1;
+    }
+}
