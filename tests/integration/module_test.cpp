@@ -38,6 +38,22 @@ MetaGroup::Options options(Backend backend, const char* events = kEvents) {
     return all;
 }
 
+// A limit on open files, hard and soft, for as long as this lives.
+class FewFiles {
+  public:
+    explicit FewFiles(rlim_t limit) {
+        REQUIRE(::getrlimit(RLIMIT_NOFILE, &before_) == 0);
+        const rlimit few{limit, limit};
+        REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
+    }
+    ~FewFiles() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    FewFiles(const FewFiles&) = delete;
+    FewFiles& operator=(const FewFiles&) = delete;
+
+  private:
+    rlimit before_{};
+};
+
 // Run `body` as the user nobody, in a child process.
 template <typename Body>
 int as_nobody(Body body) {
@@ -169,18 +185,14 @@ TEST_CASE("Disable stops and enable resumes all members, in both backends") {
 }
 
 TEST_CASE("Members are not limited by open files") {
-    rlimit files{};
-    REQUIRE(::getrlimit(RLIMIT_NOFILE, &files) == 0);
-    const rlimit few{32, 32};
+    const FewFiles few(32);
     MetaGroup::Options wanted = options(Backend::module, "cpu-clock,task-clock,page-faults,dummy");
     const auto four = wanted.groups;
     for (int i = 0; i < 15; ++i) wanted.groups.insert(wanted.groups.end(), four.begin(), four.end());
-    REQUIRE(::setrlimit(RLIMIT_NOFILE, &few) == 0);
     MetaGroup group = MetaGroup::open(wanted);
     Snapshot snapshot;
     group.read(snapshot);
     REQUIRE(snapshot.size() == 64 * test::online_cpus().size());
-    ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
 TEST_CASE("A snapshot grows when a group has grown") {

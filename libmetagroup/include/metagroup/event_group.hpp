@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/// \file
+/// EventGroup: one event group, open on one CPU.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/detail/unique_fd.hpp>
+#include <metagroup/event_spec.hpp>
+#include <metagroup/export.hpp>
+#include <metagroup/payload.hpp>
+#include <span>
+#include <vector>
+
+namespace metagroup {
+
+/// The read format that groups are opened with unless another is asked for.
+inline constexpr std::uint64_t default_read_format =
+    ReadFormat::group | ReadFormat::total_time_enabled | ReadFormat::total_time_running;
+
+/// Owns the descriptors of an event group: leader and siblings. Move-only.
+class METAGROUP_API EventGroup {
+  public:
+    /// Opens all events of `spec` on `cpu`, for all tasks, disabled. If the process runs out of
+    /// descriptors its soft limit (RLIMIT_NOFILE) is raised to the hard one first.
+    /// \throws std::invalid_argument if the group has no events, or `read_format` has unknown bits.
+    /// \throws std::system_error with the errno of perf_event_open(2); the text names event, CPU
+    ///         and remedy.
+    static EventGroup open(const GroupSpec& spec, int cpu,
+                           std::uint64_t read_format = default_read_format);
+
+    [[nodiscard]] int cpu() const noexcept { return cpu_; }
+    /// Number of events opened, leader included.
+    [[nodiscard]] std::size_t size() const noexcept { return size_; }
+    [[nodiscard]] std::uint64_t read_format() const noexcept { return read_format_; }
+    /// Bytes of its payload.
+    [[nodiscard]] std::size_t payload_size() const noexcept;
+    /// The leader's descriptor; -1 after release_leader().
+    [[nodiscard]] int leader_fd() const noexcept { return leader_.get(); }
+
+    /// read(2) of the leader; does not allocate. \return bytes of payload, 0 if a pinned event
+    /// could not be put on the PMU. \throws std::system_error.
+    std::size_t read(std::span<std::byte> buffer);
+    /// Enables leader and siblings. \throws std::system_error.
+    void enable();
+    /// Disables leader and siblings. \throws std::system_error.
+    void disable();
+    /// Sets the counts of leader and siblings to 0. \throws std::system_error.
+    void reset();
+    /// Closes the leader's descriptor, which a meta-group that it is attached to does not need.
+    /// The siblings' stay open: closing one takes the event out of its group.
+    void release_leader() noexcept { leader_.reset(); }
+
+  private:
+    EventGroup() = default;
+    void control(unsigned long request, const char* verb);
+
+    detail::UniqueFd leader_;
+    std::vector<detail::UniqueFd> siblings_;
+    int cpu_ = -1;
+    std::size_t size_ = 0;
+    std::uint64_t read_format_ = 0;
+};
+
+}  // namespace metagroup

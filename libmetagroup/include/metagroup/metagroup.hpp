@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: MIT
+/// \file
+/// MetaGroup: event groups on many CPUs, read with one call.
+#pragma once
+
+#include <linux/perf_metagroup.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/event_group.hpp>
+#include <metagroup/event_spec.hpp>
+#include <metagroup/export.hpp>
+#include <metagroup/snapshot.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace metagroup {
+
+/// Who does the reading.
+enum class Backend {
+    automatic,  ///< `module` if the device can be used, else `per_fd`
+    module,     ///< the kernel module: one read(2) of /dev/perf_metagroup for all
+    per_fd,     ///< one read(2) per leader; needs no module
+};
+
+/// `automatic`, `module` or `per_fd`.
+METAGROUP_API std::string_view to_string(Backend backend) noexcept;
+
+/// Event groups on many CPUs. Move-only. One thread at a time may use it.
+class METAGROUP_API MetaGroup {
+  public:
+    struct Options {
+        /// The groups; each is opened on each CPU that it can be counted on.
+        std::vector<GroupSpec> groups;
+        /// The CPUs; CpuList::online() if empty.
+        CpuList cpus;
+        Backend backend = Backend::automatic;
+        /// Do not count before enable().
+        bool start_disabled = false;
+        /// Of the leaders; ReadFormat::group is needed to read siblings.
+        std::uint64_t read_format = default_read_format;
+        /// The device of Backend::module.
+        std::string device = PERF_METAGROUP_DEVICE;
+    };
+
+    /// One member: a group on a CPU.
+    struct Member {
+        std::uint32_t number = 0;  ///< as in MemberView::member()
+        int cpu = -1;              ///< where it was opened
+        std::size_t group = 0;     ///< index in groups()
+    };
+
+    /// Opens every group on every CPU, CPU by CPU, all or none, and enables them at the end. A
+    /// group with an event whose PMU names the CPUs it counts on (EventSpec::cpus) is opened on
+    /// those of the list only. Backend::module closes the leaders' descriptors in between, so that
+    /// only siblings need descriptors; the soft limit of descriptors is raised if needed.
+    /// \throws std::invalid_argument if there is no group, or a group has no CPU.
+    /// \throws std::system_error; the text names event, CPU and remedy.
+    static MetaGroup open(const Options& options);
+
+    MetaGroup(MetaGroup&&) noexcept;
+    MetaGroup& operator=(MetaGroup&&) noexcept;
+    MetaGroup(const MetaGroup&) = delete;
+    MetaGroup& operator=(const MetaGroup&) = delete;
+    ~MetaGroup();
+
+    /// One sweep. Record `i` of the snapshot is members()[i]. Does not allocate unless the snapshot
+    /// is too small, as it is the first time. \throws std::system_error.
+    void read(Snapshot& snapshot);
+    /// Enables all members. \throws std::system_error: all are tried, the first error is thrown.
+    void enable();
+    /// Disables all members. \throws as enable().
+    void disable();
+    /// Sets all counts to 0. \throws as enable().
+    void reset();
+
+    /// The backend in use, never Backend::automatic.
+    [[nodiscard]] Backend backend() const noexcept;
+    /// Why it is that one, for people: for example what is missing for Backend::module.
+    [[nodiscard]] const std::string& backend_reason() const noexcept;
+    /// The members, in the order of the snapshot's records.
+    [[nodiscard]] std::span<const Member> members() const noexcept;
+    /// The groups that were opened; their events name what a record's values are.
+    [[nodiscard]] std::span<const GroupSpec> groups() const noexcept;
+    /// Events of a member. \throws std::out_of_range if i >= members().size().
+    [[nodiscard]] std::span<const EventSpec> events(std::size_t i) const;
+    /// Bytes that a snapshot needs.
+    [[nodiscard]] std::size_t snapshot_size() const noexcept;
+
+  private:
+    struct State;
+    explicit MetaGroup(std::unique_ptr<State> state) noexcept;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace metagroup

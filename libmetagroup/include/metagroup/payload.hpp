@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: MIT
+/// \file
+/// Payload: what read(2) of a leader returns, decoded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/export.hpp>
+#include <optional>
+#include <span>
+
+namespace metagroup {
+
+/// The bits of `perf_event_attr.read_format`, as perf_event_open(2) defines them. Repeated here
+/// since older kernel headers lack the last.
+struct ReadFormat {
+    static constexpr std::uint64_t total_time_enabled = 1U << 0;
+    static constexpr std::uint64_t total_time_running = 1U << 1;
+    static constexpr std::uint64_t id = 1U << 2;
+    static constexpr std::uint64_t group = 1U << 3;
+    static constexpr std::uint64_t lost = 1U << 4;  ///< since Linux 6.0
+    /// All bits that this library can decode.
+    static constexpr std::uint64_t all = (1U << 5) - 1;
+};
+
+/// Bytes of the payload of a group of `nr_events` events. Without ReadFormat::group only the leader
+/// is read, and `nr_events` does not matter.
+METAGROUP_API std::size_t payload_size(std::uint64_t read_format, std::size_t nr_events) noexcept;
+
+/// A view of one payload. Does not own the bytes; needs no alignment; never reads beyond them.
+class METAGROUP_API Payload {
+  public:
+    /// Checks that `bytes` are exactly one payload of that format.
+    /// \return nothing if they are not: too short, too long, or a format with unknown bits.
+    static std::optional<Payload> parse(std::span<const std::byte> bytes,
+                                        std::uint64_t read_format) noexcept;
+
+    /// Number of events with a value here: all events of the group, or 1 without
+    /// ReadFormat::group.
+    [[nodiscard]] std::size_t nr() const noexcept { return nr_; }
+    [[nodiscard]] std::uint64_t read_format() const noexcept { return format_; }
+    /// Nanoseconds for which the leader was enabled; nothing if the format lacks it.
+    [[nodiscard]] std::optional<std::uint64_t> time_enabled() const noexcept;
+    /// Nanoseconds for which the leader was on the PMU; nothing if the format lacks it.
+    [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept;
+    /// The count of event `i`, as the kernel gave it. \throws std::out_of_range if i >= nr().
+    [[nodiscard]] std::uint64_t value(std::size_t i) const;
+    /// The kernel's identifier of event `i`; nothing if the format lacks it.
+    /// \throws std::out_of_range if i >= nr().
+    [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const;
+    /// Samples that event `i` lost; nothing if the format lacks it.
+    /// \throws std::out_of_range if i >= nr().
+    [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const;
+
+  private:
+    Payload(std::span<const std::byte> bytes, std::uint64_t format, std::size_t nr) noexcept
+        : bytes_(bytes), format_(format), nr_(nr) {}
+    [[nodiscard]] bool has(std::uint64_t bit) const noexcept { return (format_ & bit) != 0; }
+    [[nodiscard]] std::uint64_t word(std::size_t index) const noexcept;
+    [[nodiscard]] std::size_t event_word(std::size_t i, std::uint64_t field) const;
+
+    std::span<const std::byte> bytes_;
+    std::uint64_t format_;
+    std::size_t nr_;
+};
+
+}  // namespace metagroup

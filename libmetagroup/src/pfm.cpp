@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+#include "pfm.hpp"
+
+// linux/perf_event.h must come before: libpfm4 brings a copy of its own otherwise.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <perfmon/pfmlib_perf_event.h>
+
+#include <algorithm>
+
+#include "suggestion.hpp"
+
+namespace metagroup::detail {
+namespace {
+
+// libpfm4 keeps global tables. They are never given back: other users may be in the process.
+bool initialized() {
+    static const bool done = pfm_initialize() == PFM_SUCCESS;
+    return done;
+}
+
+// Unit masks and modifiers of an event, for an error's text.
+std::vector<std::string> attribute_names(const std::string& event) {
+    std::vector<std::string> names;
+    const int index = pfm_find_event(event.c_str());
+    if (index < 0) return names;
+    pfm_event_info_t info{};
+    info.size = sizeof(info);
+    if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS) return names;
+    for (int i = 0; i < info.nattrs; ++i) {
+        pfm_event_attr_info_t attribute{};
+        attribute.size = sizeof(attribute);
+        if (pfm_get_event_attr_info(index, i, PFM_OS_PERF_EVENT_EXT, &attribute) != PFM_SUCCESS ||
+            attribute.name == nullptr) {
+            continue;
+        }
+        // Modifiers are letters of their own documentation; unit masks are what one looks for.
+        if (attribute.type == PFM_ATTR_UMASK) names.emplace_back(attribute.name);
+    }
+    return names;
+}
+
+// `pmu::EVENT:MASK…` without what follows the event.
+std::string event_part(std::string_view event) {
+    const std::size_t pmu = event.find("::");
+    const std::size_t from = pmu == std::string_view::npos ? 0 : pmu + 2;
+    return std::string(event.substr(0, event.find(':', from)));
+}
+
+std::string refusal(std::string_view event, int error) {
+    constexpr std::size_t most = 12;
+    const std::string base = event_part(event);
+    const std::vector<std::string> masks = attribute_names(base);
+    std::string text = fmt::format("libpfm4 knows event \"{}\", but refuses \"{}\": {}", base,
+                                   event, pfm_strerror(error));
+    if (event.size() > base.size()) {
+        const std::string_view last = event.substr(event.rfind(':') + 1);
+        text += did_you_mean(last, masks);
+    }
+    if (!masks.empty()) {
+        const std::size_t shown = std::min(most, masks.size());
+        text += fmt::format(
+            "; unit masks: {}{}",
+            fmt::join(masks.begin(), masks.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
+            shown < masks.size() ? ", …" : "");
+    }
+    return text;
+}
+
+}  // namespace
+
+PfmAnswer pfm_encode(std::string_view event, perf_event_attr& attr) {
+    if (!initialized()) return {};
+    const std::string text(event);
+    perf_event_attr encoded{};
+    encoded.size = sizeof(encoded);
+    pfm_perf_encode_arg_t argument{};
+    argument.size = sizeof(argument);
+    argument.attr = &encoded;
+    const int result = pfm_get_os_event_encoding(text.c_str(), PFM_PLM0 | PFM_PLM3 | PFM_PLMH,
+                                                 PFM_OS_PERF_EVENT_EXT, &argument);
+    if (result == PFM_ERR_NOTFOUND) return {};
+    if (result != PFM_SUCCESS) return {PfmVerdict::refused, refusal(event, result)};
+    if (encoded.sample_period != 0 || argument.cpu >= 0) {
+        return {PfmVerdict::refused,
+                "periods, frequencies and CPUs are not part of an event here: remove \"period=\", "
+                "\"freq=\" and \"cpu=\""};
+    }
+    // libpfm4 leaves guests out unless told; perf counts them. One rule for all names: only what is
+    // written filters.
+    if (text.find(":mg") == std::string::npos && text.find(":mh") == std::string::npos) {
+        encoded.exclude_guest = 0;
+        encoded.exclude_host = 0;
+    }
+    encoded.size = sizeof(encoded);
+    attr = encoded;
+    return {PfmVerdict::ok, {}};
+}
+
+std::vector<std::pair<std::string, std::string>> pfm_events() {
+    std::vector<std::pair<std::string, std::string>> events;
+    if (!initialized()) return events;
+    for (int number = PFM_PMU_NONE; number < PFM_PMU_MAX; ++number) {
+        pfm_pmu_info_t pmu{};
+        pmu.size = sizeof(pmu);
+        if (pfm_get_pmu_info(static_cast<pfm_pmu_t>(number), &pmu) != PFM_SUCCESS ||
+            pmu.is_present == 0) {
+            continue;
+        }
+        for (int index = pmu.first_event; index != -1; index = pfm_get_event_next(index)) {
+            pfm_event_info_t info{};
+            info.size = sizeof(info);
+            if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) == PFM_SUCCESS &&
+                info.name != nullptr && *info.name != '\0') {
+                events.emplace_back(pmu.name, info.name);
+            }
+        }
+    }
+    return events;
+}
+
+}  // namespace metagroup::detail

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+#include "tracepoint.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+
+#include "error.hpp"
+#include "suggestion.hpp"
+
+namespace metagroup::detail {
+namespace {
+
+// Where tracefs is mounted: the directory with the events. Nothing if nowhere, or not for us.
+std::optional<std::string> events_directory(const SystemPaths& paths) {
+    for (const std::string& root : paths.tracefs) {
+        if (!list_directory(root + "/events").empty()) return root + "/events";
+    }
+    return std::nullopt;
+}
+
+bool is_plain(std::string_view name) {
+    return !name.empty() && name.find('/') == std::string_view::npos && !name.starts_with('.');
+}
+
+std::optional<std::string> read_id(const std::string& file) {
+    try {
+        return read_file(file);
+    } catch (const std::system_error& error) {
+        const int cause = error.code().value();
+        if (cause != EACCES && cause != EPERM) throw;
+        throw_errno(cause, fmt::format("cannot read {}: run as root, or remount tracefs for your "
+                                       "group (mount -o remount,gid=GROUP,mode=750)",
+                                       file));
+    }
+}
+
+}  // namespace
+
+bool is_tracepoint_system(std::string_view system, const SystemPaths& paths) {
+    if (!is_plain(system)) return false;
+    return std::ranges::any_of(paths.tracefs, [&](const std::string& root) {
+        std::error_code ignored;
+        return std::filesystem::is_directory(fmt::format("{}/events/{}", root, system), ignored);
+    });
+}
+
+std::uint64_t tracepoint_id(std::string_view system, std::string_view name, std::size_t offset,
+                            const SystemPaths& paths) {
+    if (is_plain(system) && is_plain(name)) {
+        // Asked for by name first: a directory may be open for that and closed for listing.
+        for (const std::string& root : paths.tracefs) {
+            const auto text = read_id(fmt::format("{}/events/{}/{}/id", root, system, name));
+            std::uint64_t id = 0;
+            if (text &&
+                std::from_chars(text->data(), text->data() + text->size(), id).ec == std::errc{}) {
+                return id;
+            }
+        }
+    }
+    const std::string full = fmt::format("{}:{}", system, name);
+    if (!events_directory(paths)) {
+        throw SpecError(offset, fmt::format("\"{}\" is no event of this machine; if it is a "
+                                            "tracepoint, it cannot be looked up: tracefs is not "
+                                            "mounted or not readable (as root: mount -t tracefs "
+                                            "nodev /sys/kernel/tracing)",
+                                            full));
+    }
+    throw SpecError(offset, fmt::format("there is no tracepoint or event \"{}\"{}", full,
+                                        did_you_mean(full, tracepoint_names(paths))));
+}
+
+std::vector<std::string> tracepoint_names(const SystemPaths& paths) {
+    std::vector<std::string> names;
+    const auto events = events_directory(paths);
+    if (!events) return names;
+    for (const std::string& system : list_directory(*events)) {
+        for (const std::string& name : list_directory(*events + "/" + system)) {
+            // The directories hold control files too; only events have no such name.
+            if (name != "enable" && name != "filter") {
+                names.push_back(fmt::format("{}:{}", system, name));
+            }
+        }
+    }
+    return names;
+}
+
+}  // namespace metagroup::detail

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+#include "metagroup/cpu_list.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+#include "cpu_list_parser.hpp"
+#include "support/temp_tree.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using metagroup::CpuList;
+
+namespace {
+std::vector<int> numbers(const CpuList& list) {
+    return {list.begin(), list.end()};
+}
+}  // namespace
+
+TEST_CASE("a CPU list holds numbers and ranges") {
+    CHECK(numbers(CpuList::parse("0-3,8")) == std::vector<int>{0, 1, 2, 3, 8});
+    CHECK(numbers(CpuList::parse("5")) == std::vector<int>{5});
+    CHECK(numbers(CpuList::parse("4-4")) == std::vector<int>{4});
+}
+
+TEST_CASE("a CPU list is in ascending order however it is written") {
+    CHECK(numbers(CpuList::parse("8,0-2")) == std::vector<int>{0, 1, 2, 8});
+    CHECK(numbers(CpuList({3, 1, 2})) == std::vector<int>{1, 2, 3});
+}
+
+TEST_CASE("a CPU list is written as it is read") {
+    const auto* text = GENERATE("0-3,8", "0", "1,3,5", "0-1,4-5,7");
+    CHECK(CpuList::parse(text).to_string() == text);
+}
+
+TEST_CASE("a wrong CPU list is refused with text, column and remedy") {
+    struct Wrong {
+        const char* text;
+        const char* column;
+        const char* message;
+    };
+    const auto wrong = GENERATE(values<Wrong>({
+        {"", "column 1", "write numbers"},
+        {"0,", "column 3", "missing"},
+        {",0", "column 1", "missing"},
+        {"0,,1", "column 3", "missing"},
+        {"0-", "column 3", "missing"},
+        {"3-1", "column 1", "write 1-3"},
+        {"0-3,2", "column 5", "CPU 2 stands twice"},
+        {"1,1", "column 3", "stands twice"},
+        {"0 1", "column 2", "unexpected"},
+        {" 0", "column 1", "not a CPU number"},
+        {"0x1", "column 2", "unexpected"},
+        {"-1", "column 1", "not a CPU number"},
+        {"0--1", "column 3", "not a CPU number"},
+        {"two", "column 1", "\"two\""},
+        {"65536", "column 1", "too large"},
+        {"0-99999999999", "column 3", "too large"},
+        {"ALL", "column 1", "\"all\""},
+    }));
+    CAPTURE(wrong.text);
+    REQUIRE_THROWS_MATCHES(
+        CpuList::parse(wrong.text), std::invalid_argument,
+        MessageMatches(ContainsSubstring(wrong.message) && ContainsSubstring(wrong.column) &&
+                       ContainsSubstring('"' + std::string(wrong.text) + '"')));
+}
+
+TEST_CASE("a CPU list made of numbers is checked like a text") {
+    CHECK_THROWS_AS(CpuList({1, 1}), std::invalid_argument);
+    CHECK_THROWS_AS(CpuList({-1}), std::invalid_argument);
+    CHECK(CpuList(std::vector<int>{}).empty());
+}
+
+TEST_CASE("the words of a CPU list ask the system") {
+    metagroup::test::TempTree tree;
+    tree.file("online", "0,2-3").file("possible", "0-7");
+    metagroup::detail::SystemPaths paths;
+    paths.cpus = tree.path();
+    CHECK(metagroup::detail::parse_cpu_list("all", paths).to_string() == "0,2-3");
+    CHECK(metagroup::detail::parse_cpu_list("online", paths).to_string() == "0,2-3");
+    CHECK(metagroup::detail::parse_cpu_list("possible", paths).to_string() == "0-7");
+}
+
+TEST_CASE("a system without sysfs is a system error") {
+    metagroup::detail::SystemPaths paths;
+    paths.cpus = "/nonexistent";
+    CHECK_THROWS_MATCHES(metagroup::detail::online_cpus(paths), std::system_error,
+                         MessageMatches(ContainsSubstring("/nonexistent/online")));
+}
+
+TEST_CASE("this machine has a CPU online") {
+    CHECK_FALSE(CpuList::online().empty());
+    CHECK(CpuList::online().intersect(CpuList::possible()) == CpuList::online());
+}
+
+TEST_CASE("CPU lists intersect") {
+    CHECK(CpuList::parse("0-4").intersect(CpuList::parse("3-8")).to_string() == "3-4");
+    CHECK(CpuList::parse("0").intersect(CpuList::parse("1")).empty());
+    CHECK(CpuList::parse("1,3").contains(3));
+    CHECK_FALSE(CpuList::parse("1,3").contains(2));
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+#include "metagroup/delta.hpp"
+
+#include <catch2/catch_test_macros.hpp>
+#include <stdexcept>
+
+#include "support/allocation_counter.hpp"
+#include "support/frame_builder.hpp"
+
+using metagroup::Delta;
+using metagroup::Match;
+using metagroup::ReadFormat;
+using metagroup::Snapshot;
+using namespace metagroup::test;
+
+namespace {
+
+constexpr std::uint32_t timed = static_cast<std::uint32_t>(
+    ReadFormat::group | ReadFormat::total_time_enabled | ReadFormat::total_time_running);
+
+Frame frame(std::uint32_t member, std::uint64_t time, std::uint64_t count,
+            std::uint64_t enabled = 0, std::uint64_t running = 0) {
+    return {member, member, time, payload(timed, {{count}}, enabled, running), timed};
+}
+
+Frame frame_of(std::uint32_t format, const std::vector<Event>& events) {
+    return {0, 0, 1, payload(format, events), format};
+}
+
+}  // namespace
+
+TEST_CASE("a delta subtracts counts and times of each member") {
+    const Snapshot older = snapshot(framed({frame(0, 100, 10, 50, 40), frame(1, 101, 5, 50, 50)}));
+    const Snapshot newer =
+        snapshot(framed({frame(0, 300, 25, 250, 140), frame(1, 302, 9, 250, 250)}, 1700));
+    const Delta delta(older, newer);
+    REQUIRE(delta.size() == 2);
+    CHECK(delta.elapsed_ns() == 700);
+    CHECK(delta.left() == 0);
+    CHECK(delta[0].match() == Match::ok);
+    CHECK(delta[0].raw(0) == 15);
+    CHECK(delta[0].elapsed_ns() == 200);
+    CHECK(delta[0].time_enabled() == 200);
+    CHECK(delta[0].time_running() == 100);
+    CHECK(delta[0].scaled(0) == 30.0);
+    CHECK(delta[1].raw(0) == 4);
+    CHECK(delta[1].newer().cpu() == 1);
+    CHECK_FALSE(delta[0].raw(1));
+    CHECK_THROWS_AS(delta[2], std::out_of_range);
+}
+
+TEST_CASE("a count that wraps at 64 bits is subtracted modulo 2^64") {
+    const Snapshot older = snapshot(framed({frame(0, 1, UINT64_MAX - 4)}));
+    const Snapshot newer = snapshot(framed({frame(0, 2, 5)}));
+    CHECK(Delta(older, newer)[0].raw(0) == 10);
+}
+
+TEST_CASE("a count that went back is nothing, not a huge number") {
+    const Snapshot older = snapshot(framed({frame(0, 1, 1000, 10, 10)}));
+    const Snapshot newer = snapshot(framed({frame(0, 2, 3, 20, 20)}));
+    CHECK(Delta(older, newer)[0].match() == Match::ok);
+    CHECK_FALSE(Delta(older, newer)[0].raw(0));
+    CHECK_FALSE(Delta(older, newer)[0].scaled(0));
+    CHECK_FALSE(Delta(newer, older)[0].elapsed_ns());
+}
+
+TEST_CASE("an event that was not on the PMU in between has a raw count and no estimate") {
+    const Snapshot older = snapshot(framed({frame(0, 1, 7, 10, 10)}));
+    const Snapshot newer = snapshot(framed({frame(0, 2, 7, 20, 10)}));
+    CHECK(Delta(older, newer)[0].raw(0) == 0);
+    CHECK_FALSE(Delta(older, newer)[0].scaled(0));
+}
+
+TEST_CASE("members are matched by number when some joined or left") {
+    const Snapshot older = snapshot(framed({frame(0, 1, 1), frame(2, 1, 20), frame(3, 1, 30)}));
+    const Snapshot newer = snapshot(framed({frame(2, 2, 22), frame(3, 2, 33), frame(4, 2, 44)}));
+    const Delta delta(older, newer);
+    CHECK(delta[0].raw(0) == 2);
+    CHECK(delta[1].raw(0) == 3);
+    CHECK(delta[2].match() == Match::joined);
+    CHECK_FALSE(delta[2].raw(0));
+    CHECK_FALSE(delta[2].time_enabled());
+    CHECK_FALSE(delta[2].elapsed_ns());
+    CHECK(delta.left() == 1);
+}
+
+TEST_CASE("members that are not the same any more are not subtracted") {
+    const auto group = static_cast<std::uint32_t>(ReadFormat::group);
+    const auto ids = static_cast<std::uint32_t>(ReadFormat::group | ReadFormat::id);
+    const auto match = [](const Frame& a, const Frame& b) {
+        const Snapshot older = snapshot(framed({a}));
+        const Snapshot newer = snapshot(framed({b}));
+        return Delta(older, newer)[0].match();
+    };
+    CHECK(match(frame_of(group, {{1}}), frame_of(group, {{1}, {2}})) == Match::changed);
+    CHECK(match(frame_of(group, {{1}}), frame_of(ids, {{1}})) == Match::changed);
+    CHECK(match(frame_of(ids, {{1, 7}}), frame_of(ids, {{1, 8}})) == Match::changed);
+    CHECK(match(frame_of(ids, {{1, 7}}), frame_of(ids, {{1, 7}})) == Match::ok);
+    Frame moved = frame_of(group, {{1}});
+    moved.cpu = 1;
+    CHECK(match(frame_of(group, {{1}}), moved) == Match::changed);
+    Frame failed = frame_of(group, {{1}});
+    failed.payload.clear();
+    CHECK(match(frame_of(group, {{1}}), failed) == Match::unread);
+    CHECK(match(failed, frame_of(group, {{1}})) == Match::unread);
+}
+
+TEST_CASE("the delta to a snapshot never read has only members that joined") {
+    const Snapshot empty;
+    const Snapshot newer = snapshot(framed({frame(0, 1, 1)}));
+    CHECK(Delta(empty, newer)[0].match() == Match::joined);
+    CHECK(Delta(newer, empty).size() == 0);
+    CHECK(Delta(newer, empty).left() == 1);
+}
+
+TEST_CASE("a delta does not allocate") {
+    const Snapshot older = snapshot(framed({frame(0, 1, 1), frame(2, 1, 20)}));
+    const Snapshot newer = snapshot(framed({frame(2, 2, 22)}));
+    const AllocationCounter allocations;
+    const Delta delta(older, newer);
+    const auto count = delta[0].raw(0);
+    const auto left = delta.left();
+    CHECK(allocations.count() == 0);
+    CHECK(count == 2);
+    CHECK(left == 1);
+}

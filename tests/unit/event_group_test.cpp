@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: MIT
+#include "metagroup/event_group.hpp"
+
+#include <fcntl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
+#include <climits>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "software_events.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using metagroup::EventGroup;
+using metagroup::GroupSpec;
+using metagroup::parse_events;
+using metagroup::Payload;
+using metagroup::ReadFormat;
+using namespace metagroup::test;
+
+namespace {
+
+GroupSpec three_events() {
+    return parse_events("{cpu-clock,page-faults,context-switches}").front();
+}
+
+std::optional<Payload> read(EventGroup& group, std::span<std::byte> buffer) {
+    return Payload::parse(buffer.first(group.read(buffer)), group.read_format());
+}
+
+// Lets no more than `more` further descriptors be opened.
+bool limit_fds(rlim_t more, bool hard) {
+    rlimit limit{};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    const metagroup::detail::UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    limit.rlim_cur = static_cast<rlim_t>(next.get()) + more;
+    if (hard) limit.rlim_max = limit.rlim_cur;
+    return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}
+
+template <typename Action>
+std::string outcome(Action action) {
+    try {
+        action();
+        return "opened";
+    } catch (const std::system_error& error) {
+        const std::string kind = error.code().value() == EMFILE ? "EMFILE: " : "other: ";
+        return kind + error.what();
+    }
+}
+
+// What opening three events gives in a process of its own, which a hard limit does not outlive.
+std::string open_with_limit(rlim_t more, bool hard) {
+    std::array<int, 2> ends{};
+    REQUIRE(pipe(ends.data()) == 0);
+    const metagroup::detail::UniqueFd reading(ends[0]);
+    metagroup::detail::UniqueFd writing(ends[1]);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        // A sanitizer needs descriptors of its own when it sees its first error: let it have one.
+        std::string text = outcome([] { EventGroup::open(three_events(), INT_MAX); });
+        text = limit_fds(more, hard)
+                   ? outcome([] { EventGroup::open(three_events(), first_cpu()); })
+                   : "cannot set the limit";
+        _exit(write(ends[1], text.data(), text.size()) < 0 ? 1 : 0);
+    }
+    writing.reset();
+    std::array<char, 2048> buffer{};
+    const ssize_t got = ::read(reading.get(), buffer.data(), buffer.size());
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {buffer.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
+}  // namespace
+
+TEST_CASE("a group reads all of its events") {
+    need_software_events();
+    EventGroup group = EventGroup::open(three_events(), first_cpu());
+    CHECK(group.size() == 3);
+    CHECK(group.cpu() == first_cpu());
+    CHECK(group.payload_size() == 6 * sizeof(std::uint64_t));
+    group.enable();
+    std::array<std::byte, 256> buffer{};
+    const auto payload = read(group, buffer);
+    REQUIRE(payload);
+    CHECK(payload->nr() == 3);
+    CHECK(payload->time_enabled() > 0);
+}
+
+TEST_CASE("the kernel's payload decodes in every read format") {
+    need_software_events();
+    const auto format = GENERATE(range(std::uint64_t{0}, ReadFormat::all + 1));
+    CAPTURE(format);
+    std::optional<EventGroup> group;
+    try {
+        group = EventGroup::open(three_events(), first_cpu(), format);
+    } catch (const std::system_error& error) {
+        if ((format & ReadFormat::lost) == 0) throw;
+        SKIP("this kernel has no PERF_FORMAT_LOST");
+    }
+    std::array<std::byte, 256> buffer{};
+    const auto payload = read(*group, buffer);
+    REQUIRE(payload);
+    CHECK(payload->nr() == ((format & ReadFormat::group) != 0 ? 3 : 1));
+}
+
+TEST_CASE("a group is opened disabled, and can be switched and reset") {
+    need_software_events();
+    EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
+    std::array<std::byte, 64> buffer{};
+    CHECK(read(group, buffer)->value(0) == 0);
+    group.enable();
+    CHECK(read(group, buffer)->value(0) > 0);
+    group.disable();
+    const auto stopped = read(group, buffer)->value(0);
+    CHECK(read(group, buffer)->value(0) == stopped);
+    group.reset();
+    CHECK(read(group, buffer)->value(0) == 0);
+}
+
+TEST_CASE("releasing the leader closes its descriptor") {
+    need_software_events();
+    EventGroup group = EventGroup::open(three_events(), first_cpu());
+    const int leader = group.leader_fd();
+    group.release_leader();
+    CHECK(group.leader_fd() == -1);
+    CHECK(fcntl(leader, F_GETFD) == -1);
+}
+
+TEST_CASE("an offline CPU is an error that names it") {
+    need_software_events();
+    const int absent = metagroup::CpuList::possible().cpus().back() + 1;
+    CHECK_THROWS_MATCHES(
+        EventGroup::open(three_events(), absent), std::system_error,
+        MessageMatches(ContainsSubstring("is not online") && ContainsSubstring("\"cpu-clock\"")));
+}
+
+TEST_CASE("a failing sibling is named and takes the group with it") {
+    need_software_events();
+    GroupSpec spec = three_events();
+    spec.events[1].name = "nonsense";
+    spec.events[1].attr.type = 0x7fffffff;
+    try {
+        EventGroup::open(spec, first_cpu());
+        FAIL("opened");
+    } catch (const std::system_error& error) {
+        CHECK(error.code().value() == ENOENT);
+        CHECK_THAT(error.what(), ContainsSubstring("event \"nonsense\" on CPU"));
+    }
+}
+
+TEST_CASE("a group without events, a negative CPU and an unknown read format are refused") {
+    CHECK_THROWS_AS(EventGroup::open({}, 0), std::invalid_argument);
+    CHECK_THROWS_AS(EventGroup::open(three_events(), -1), std::invalid_argument);
+    CHECK_THROWS_AS(EventGroup::open(three_events(), 0, 1U << 5), std::invalid_argument);
+}
+
+TEST_CASE("the soft limit of descriptors is raised when they run out") {
+    need_software_events();
+    CHECK(open_with_limit(1, false) == "opened");
+}
+
+TEST_CASE("running into the hard limit of descriptors names the limit") {
+    need_software_events();
+    CHECK_THAT(open_with_limit(1, true), ContainsSubstring("EMFILE: ") &&
+                                             ContainsSubstring("RLIMIT_NOFILE") &&
+                                             ContainsSubstring("ulimit -Hn"));
+}

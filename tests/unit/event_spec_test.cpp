@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: MIT
+#include "metagroup/event_spec.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
+#include <string>
+
+#include "event_resolver.hpp"
+#include "support/temp_tree.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using metagroup::EventSpec;
+using metagroup::GroupSpec;
+
+namespace {
+
+// A system with one PMU and one tracepoint, the same on every machine.
+struct FakeSystem {
+    FakeSystem() {
+        tree.file("pmus/msr/type", "9")
+            .file("pmus/msr/format/event", "config:0-63")
+            .file("pmus/msr/events/tsc", "event=0x00")
+            .file("pmus/msr/events/aperf", "event=0x01")
+            .file("tracing/events/sched/sched_switch/id", "314");
+        paths.pmus = tree.path("pmus");
+        paths.tracefs = {tree.path("tracing")};
+    }
+    metagroup::test::TempTree tree;
+    metagroup::detail::SystemPaths paths;
+
+    [[nodiscard]] std::vector<GroupSpec> parse(std::string_view text) const {
+        return metagroup::detail::parse_events(text, paths);
+    }
+    [[nodiscard]] EventSpec one(std::string_view text) const {
+        const auto groups = parse(text);
+        REQUIRE(groups.size() == 1);
+        REQUIRE(groups[0].events.size() == 1);
+        return groups[0].events[0];
+    }
+};
+
+std::vector<std::string> texts(const std::vector<GroupSpec>& groups) {
+    std::vector<std::string> all;
+    all.reserve(groups.size());
+    for (const GroupSpec& group : groups)
+        all.push_back(to_string(group));
+    return all;
+}
+
+using Texts = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("events without braces are groups of one, braces make groups") {
+    const FakeSystem fake;
+    CHECK(texts(fake.parse("cycles,instructions")) == Texts{"cycles", "instructions"});
+    CHECK(texts(fake.parse("{cycles,instructions}")) == Texts{"{cycles,instructions}"});
+    CHECK(texts(fake.parse("{cycles,instructions},{dummy},cs")) ==
+          Texts{"{cycles,instructions}", "dummy", "cs"});
+}
+
+TEST_CASE("blanks may stand around events, groups and commas") {
+    const FakeSystem fake;
+    CHECK(texts(fake.parse(" { cycles , instructions } ,\n\tdummy ")) ==
+          Texts{"{cycles,instructions}", "dummy"});
+}
+
+TEST_CASE("commas between slashes belong to the PMU's terms") {
+    const FakeSystem fake;
+    CHECK(texts(fake.parse("{msr/event=1,config1=2/,dummy},msr/tsc/")) ==
+          Texts{"{msr/event=1,config1=2/,dummy}", "msr/tsc/"});
+}
+
+TEST_CASE("generic names are those of perf") {
+    struct Known {
+        const char* name;
+        std::uint32_t type;
+        std::uint64_t config;
+    };
+    const auto known = GENERATE(values<Known>({
+        {"cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CPU_CYCLES},
+        {"instructions", PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS},
+        {"cache-misses", PERF_TYPE_HARDWARE, PERF_COUNT_HW_CACHE_MISSES},
+        {"ref-cycles", PERF_TYPE_HARDWARE, PERF_COUNT_HW_REF_CPU_CYCLES},
+        {"cpu-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK},
+        {"task-clock", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK},
+        {"page-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+        {"faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+        {"context-switches", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES},
+        {"cpu-migrations", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_MIGRATIONS},
+        {"alignment-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_ALIGNMENT_FAULTS},
+        {"emulation-faults", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_EMULATION_FAULTS},
+        {"dummy", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY},
+        {"bpf-output", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT},
+        {"L1-dcache-load-misses", PERF_TYPE_HW_CACHE, 0x10000},
+        {"LLC-stores", PERF_TYPE_HW_CACHE, 0x102},
+        {"dTLB-prefetch-misses", PERF_TYPE_HW_CACHE, 0x10203},
+        {"r1234", PERF_TYPE_RAW, 0x1234},
+        {"rffffffffffffffff", PERF_TYPE_RAW, UINT64_MAX},
+        {"msr/aperf/", 9, 1},
+        {"msr/event=0x20/", 9, 0x20},
+        {"sched:sched_switch", PERF_TYPE_TRACEPOINT, 314},
+        {"perf::PERF_COUNT_SW_PAGE_FAULTS", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
+    }));
+    CAPTURE(known.name);
+    const FakeSystem fake;
+    const EventSpec spec = fake.one(known.name);
+    CHECK(spec.name == known.name);
+    CHECK(spec.attr.type == known.type);
+    CHECK(spec.attr.config == known.config);
+    CHECK(spec.attr.size == sizeof(perf_event_attr));
+    CHECK(spec.attr.exclude_kernel == 0);
+    CHECK(spec.attr.exclude_guest == 0);
+}
+
+TEST_CASE("modifiers work behind names of every kind") {
+    const auto* text = GENERATE("cycles:u", "r1234:u", "msr/tsc/u", "msr/tsc/:u",
+                                "sched:sched_switch:u", "perf::PERF_COUNT_HW_CPU_CYCLES:u");
+    CAPTURE(text);
+    const FakeSystem fake;
+    const EventSpec spec = fake.one(text);
+    CHECK(spec.attr.exclude_user == 0);
+    CHECK(spec.attr.exclude_kernel == 1);
+    CHECK(spec.name == text);
+}
+
+TEST_CASE("modifiers of perf and of libpfm4 may be mixed up") {
+    const FakeSystem fake;
+    CHECK(fake.one("perf::PERF_COUNT_HW_CPU_CYCLES:uD").attr.pinned == 1);
+    CHECK(fake.one("cycles:u=1:k=0").attr.exclude_kernel == 1);
+}
+
+TEST_CASE("modifiers behind a group go to all events, pinned and exclusive to the leader") {
+    const FakeSystem fake;
+    const auto groups = fake.parse("{cycles,instructions:k}:uDe");
+    REQUIRE(groups[0].events.size() == 2);
+    const auto& leader = groups[0].events[0].attr;
+    const auto& sibling = groups[0].events[1].attr;
+    CHECK(leader.exclude_kernel == 1);
+    CHECK(leader.pinned == 1);
+    CHECK(leader.exclusive == 1);
+    CHECK(sibling.pinned == 0);
+    CHECK(sibling.exclusive == 0);
+    CHECK(sibling.exclude_user == 0);
+    CHECK(sibling.exclude_kernel == 0);
+    CHECK(to_string(groups[0]) == "{cycles,instructions:k}:uDe");
+}
+
+TEST_CASE("an unknown name suggests near ones") {
+    struct Typo {
+        const char* text;
+        const char* suggestion;
+    };
+    const auto typo = GENERATE(values<Typo>({
+        {"cycels", "did you mean \"cycles\""},
+        {"instrucions", "\"instructions\""},
+        {"page-fault", "\"page-faults\""},
+        {"cache-mises:u", "\"cache-misses\""},
+        {"mrs/tsc/", "\"msr\""},
+        {"msr/tcs/", "\"tsc\""},
+        {"sched:sched_swich", "\"sched:sched_switch\""},
+        {"PERF_COUNT_HW_CPU_CYCELS", "\"PERF_COUNT_HW_CPU_CYCLES\""},
+    }));
+    CAPTURE(typo.text);
+    const FakeSystem fake;
+    CHECK_THROWS_MATCHES(fake.parse(typo.text), std::invalid_argument,
+                         MessageMatches(ContainsSubstring(typo.suggestion) &&
+                                        ContainsSubstring('"' + std::string(typo.text) + '"')));
+}
+
+TEST_CASE("a wrong event list is refused with text, column and remedy") {
+    struct Wrong {
+        const char* text;
+        const char* column;
+        const char* message;
+    };
+    const auto wrong = GENERATE(values<Wrong>({
+        {"", "column 1:", "an event is missing"},
+        {"  ", "column 3:", "an event is missing"},
+        {"cycles,", "column 8:", "an event is missing"},
+        {",cycles", "column 1:", "an event is missing"},
+        {"cycles,,dummy", "column 8:", "an event is missing"},
+        {"{cycles", "column 1:", "add '}'"},
+        {"{cycles,", "column 1:", "add '}'"},
+        {"{", "column 1:", "add '}'"},
+        {"{}", "column 1:", "empty"},
+        {"{cycles,}", "column 9:", "an event is missing"},
+        {"cycles}", "column 7:", "'}' without '{'"},
+        {"{cycles}}", "column 9:", "'}' without '{'"},
+        {"{cycles,{dummy}}", "column 9:", "group inside a group"},
+        {"cycles{dummy}", "column 7:", "write ','"},
+        {"{cycles}dummy", "column 9:", "write ','"},
+        {"cycles dummy", "column 8:", "write ','"},
+        {"msr/tsc", "column 4:", "add '/'"},
+        {"msr/tsc,dummy", "column 4:", "add '/'"},
+        {"msr/tsc//", "column 9:", "third '/'"},
+        {"/tsc/", "column 1:", "no PMU"},
+        {"msr/tsc/z", "column 9:", "unknown modifier 'z'"},
+        {"msr/tsc/:", "column 10:", "modifiers are missing"},
+        {"dummy,cycles:x", "column 14:", "unknown modifier 'x'"},
+        {"cycles:", "column 8:", "modifiers are missing"},
+        {"cycles:uku", "column 10:", "stands twice"},
+        {"{cycles,dummy}:", "column 16:", "modifiers are missing"},
+        {"{cycles,dummy}:uq", "column 17:", "unknown modifier 'q'"},
+        {"{cycles,dummy:D}", "column 9:", "\"dummy:D\" is a sibling"},
+        {"{cycles,dummy:e}", "column 9:", "\"dummy:e\" is a sibling"},
+        {"r12345678901234567", "column 1:", "64 bits"},
+        {"nosuch::event", "column 1:", "no event \"nosuch::event\""},
+        {"cycles:period=7", "column 1:", "periods"},
+        {":u", "column 1:", "no event"},
+        {"sched:sched_switch:z", "column 20:", "unknown modifier"},
+    }));
+    CAPTURE(wrong.text);
+    const FakeSystem fake;
+    REQUIRE_THROWS_MATCHES(
+        fake.parse(wrong.text), std::invalid_argument,
+        MessageMatches(ContainsSubstring(wrong.column) && ContainsSubstring(wrong.message) &&
+                       ContainsSubstring('"' + std::string(wrong.text) + '"')));
+}
+
+TEST_CASE("known events come from all sources and are understood") {
+    const FakeSystem fake;
+    const auto known = metagroup::detail::known_events(fake.paths);
+    const auto has = [&](const char* name, const char* source) {
+        return std::any_of(known.begin(), known.end(), [&](const metagroup::KnownEvent& event) {
+            return event.name == name && event.source == source;
+        });
+    };
+    CHECK(has("cycles", "hardware"));
+    CHECK(has("page-faults", "software"));
+    CHECK(has("LLC-loads", "cache"));
+    CHECK(has("msr/tsc/", "sysfs"));
+    CHECK(has("sched:sched_switch", "tracepoint"));
+    CHECK(has("PERF_COUNT_HW_CPU_CYCLES", "perf"));
+    for (const auto& event : known) {
+        if (event.source == "hardware" || event.source == "software" || event.source == "cache" ||
+            event.source == "sysfs" || event.source == "tracepoint") {
+            CAPTURE(event.name);
+            CHECK_NOTHROW(fake.parse(event.name));
+        }
+    }
+}
+
+TEST_CASE("this machine understands software events") {
+    CHECK(metagroup::parse_events("{cpu-clock,page-faults}").size() == 1);
+    CHECK_FALSE(metagroup::known_events().empty());
+}

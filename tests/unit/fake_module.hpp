@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: MIT
+// Stands in for the kernel module within the test process: the library's ioctl(2) and read(2) on
+// the device end here. It reads real perf events, one by one.
+#pragma once
+
+#include <linux/perf_metagroup.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/detail/unique_fd.hpp>
+#include <string>
+#include <vector>
+
+namespace metagroup::test {
+
+/// While it lives, opening path() opens the fake device. One at a time.
+class FakeModule {
+  public:
+    FakeModule();
+    FakeModule(const FakeModule&) = delete;
+    FakeModule& operator=(const FakeModule&) = delete;
+    FakeModule(FakeModule&&) = delete;
+    FakeModule& operator=(FakeModule&&) = delete;
+    ~FakeModule();
+
+    [[nodiscard]] static std::string path() { return "/dev/null"; }
+
+    // What it pretends.
+    std::uint32_t abi = PERF_METAGROUP_ABI;
+    std::uint32_t max_members = 1000;
+    std::uint32_t first_number = 0;   ///< of the first member
+    std::size_t headroom = 0;         ///< bytes that a frame has more than needed
+    std::size_t grow_after_info = 0;  ///< added to headroom after the next INFO
+    int refuse_attach = -1;           ///< call of ATTACH (from 0) that fails…
+    int attach_errno = 0;             ///< …with this errno…
+    std::uint32_t attach_reason = 0;  ///< …and this reason, blaming index 0
+    int interrupt_reads = 0;          ///< reads that fail with EINTR first
+
+    // What it saw.
+    std::vector<std::size_t> batches;  ///< descriptors of each ATTACH
+    std::vector<int> attached_fds;     ///< as they were passed
+    int enabled = 0;                   ///< calls of ENABLE
+    int disabled = 0;
+    int resets = 0;
+    int reads = 0;
+    std::uint32_t format = PERF_METAGROUP_FORMAT_RAW;
+
+    int control(unsigned long request, void* argument);
+    long read(void* buffer, std::size_t size);
+
+  private:
+    struct Member {
+        detail::UniqueFd leader;
+        std::uint32_t number;
+    };
+    int attach(perf_metagroup_attach& attach);
+    int info(perf_metagroup_info& info);
+    int member(perf_metagroup_member& member);
+    int for_all(unsigned long request);
+    [[nodiscard]] std::size_t stride() const;
+
+    std::vector<Member> members_;
+    std::uint64_t sequence_ = 0;
+};
+
+}  // namespace metagroup::test

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: MIT
+#include "metagroup/metagroup.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <metagroup/delta.hpp>
+#include <stdexcept>
+#include <system_error>
+
+#include "fake_module.hpp"
+#include "software_events.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using metagroup::Backend;
+using metagroup::CpuList;
+using metagroup::Delta;
+using metagroup::MetaGroup;
+using metagroup::parse_events;
+using metagroup::Snapshot;
+using metagroup::Status;
+using namespace metagroup::test;
+
+namespace {
+
+MetaGroup::Options options(const char* events, Backend backend) {
+    MetaGroup::Options options;
+    options.groups = parse_events(events);
+    options.backend = backend;
+    options.device = FakeModule::path();
+    return options;
+}
+
+std::size_t open_fds() {
+    const std::filesystem::directory_iterator fds("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(fds), end(fds)));
+}
+
+}  // namespace
+
+TEST_CASE("both backends read every group on every CPU") {
+    need_software_events();
+    const FakeModule module;
+    const Backend backend = GENERATE(Backend::module, Backend::per_fd);
+    CAPTURE(to_string(backend));
+    MetaGroup mg = MetaGroup::open(options("{cpu-clock,page-faults},cs", backend));
+    CHECK(mg.backend() == backend);
+    CHECK(mg.backend_reason() == "asked for");
+    const CpuList online = CpuList::online();
+    REQUIRE(mg.members().size() == 2 * online.size());
+    Snapshot first;
+    Snapshot second;
+    mg.read(first);
+    mg.read(second);
+    REQUIRE(first.size() == mg.members().size());
+    CHECK(second.sequence() == first.sequence() + 1);
+    CHECK(first.begin_ns() < first.end_ns());
+    CHECK(first.skew_ns() <= first.end_ns() - first.begin_ns());
+    const Delta delta(first, second);
+    for (std::size_t i = 0; i < first.size(); ++i) {
+        const auto& member = mg.members()[i];
+        CHECK(first[i].member() == member.number);
+        // The fake module is not told the CPU.
+        if (backend == Backend::per_fd) CHECK(first[i].cpu() == member.cpu);
+        CHECK(member.cpu == online.cpus()[i / 2]);
+        CHECK(member.group == i % 2);
+        CHECK(first[i].status() == Status::ok);
+        CHECK(first[i].nr() == mg.events(i).size());
+        CHECK(first[i].time_ns() >= first.begin_ns());
+        CHECK(first[i].time_ns() <= first.end_ns());
+        CHECK(delta[i].raw(0));
+    }
+    CHECK(delta[0].raw(0) > 0);
+    CHECK(mg.events(0)[1].name == "page-faults");
+    CHECK_THROWS_AS(mg.events(first.size()), std::out_of_range);
+}
+
+TEST_CASE("the automatic backend is the module if it is there") {
+    need_software_events();
+    const FakeModule module;
+    const MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::automatic));
+    CHECK(mg.backend() == Backend::module);
+    CHECK_THAT(mg.backend_reason(), ContainsSubstring(FakeModule::path()));
+}
+
+TEST_CASE("the automatic backend falls back and says why") {
+    need_software_events();
+    MetaGroup::Options wanted = options("cpu-clock", Backend::automatic);
+    wanted.device = "/nonexistent/perf_metagroup";
+    CHECK_THAT(MetaGroup::open(wanted).backend_reason(),
+               ContainsSubstring("no /nonexistent/perf_metagroup: load the module"));
+    CHECK(MetaGroup::open(wanted).backend() == Backend::per_fd);
+    wanted.device = "/dev/null";
+    CHECK_THAT(MetaGroup::open(wanted).backend_reason(), ContainsSubstring("not the device"));
+}
+
+TEST_CASE("a module that was asked for and is not there is an error") {
+    MetaGroup::Options wanted = options("cpu-clock", Backend::module);
+    wanted.device = "/nonexistent/perf_metagroup";
+    CHECK_THROWS_MATCHES(MetaGroup::open(wanted), std::system_error,
+                         MessageMatches(ContainsSubstring("modprobe")));
+}
+
+TEST_CASE("counting starts at open unless it is asked not to") {
+    need_software_events();
+    const FakeModule module;
+    const Backend backend = GENERATE(Backend::module, Backend::per_fd);
+    MetaGroup::Options wanted = options("cpu-clock", backend);
+    wanted.start_disabled = true;
+    MetaGroup mg = MetaGroup::open(wanted);
+    Snapshot shot;
+    mg.read(shot);
+    CHECK(shot[0].raw(0) == 0);
+    mg.enable();
+    mg.read(shot);
+    CHECK(shot[0].raw(0) > 0);
+    mg.disable();
+    mg.reset();
+    mg.read(shot);
+    CHECK(shot[0].raw(0) == 0);
+}
+
+TEST_CASE("the per_fd backend tells disabled members") {
+    need_software_events();
+    MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::per_fd));
+    Snapshot shot;
+    mg.disable();
+    mg.read(shot);
+    CHECK(shot[0].status() == Status::off);
+    mg.enable();
+    mg.read(shot);
+    CHECK(shot[0].status() == Status::ok);
+}
+
+TEST_CASE("the module backend keeps the descriptors of siblings only") {
+    need_software_events();
+    const FakeModule module;
+    MetaGroup::Options wanted = options("{cpu-clock,page-faults,cs},dummy", Backend::module);
+    wanted.cpus = CpuList({first_cpu()});
+    const MetaGroup mg = MetaGroup::open(wanted);
+    REQUIRE(module.attached_fds.size() == 2);
+    for (const int fd : module.attached_fds)
+        CHECK(fcntl(fd, F_GETFD) == -1);
+    Snapshot shot;
+    MetaGroup(MetaGroup::open(wanted)).read(shot);
+    CHECK(shot[2].nr() == 3);
+}
+
+TEST_CASE("many groups are attached in batches of 64") {
+    need_software_events();
+    const FakeModule module;
+    MetaGroup::Options wanted = options("dummy", Backend::module);
+    wanted.cpus = CpuList({first_cpu()});
+    wanted.groups.assign(150, wanted.groups.front());
+    const MetaGroup mg = MetaGroup::open(wanted);
+    CHECK(module.batches == std::vector<std::size_t>{64, 64, 22});
+    CHECK(mg.members().back().number == 149);
+    CHECK(mg.snapshot_size() > 0);
+}
+
+TEST_CASE("a meta-group that fails to open leaves nothing open") {
+    need_software_events();
+    const Backend backend = GENERATE(Backend::module, Backend::per_fd);
+    MetaGroup::Options wanted = options("{cpu-clock,page-faults}", backend);
+    wanted.cpus = CpuList({first_cpu(), CpuList::possible().cpus().back() + 1});
+    const std::size_t before = open_fds();
+    {
+        const FakeModule module;
+        CHECK_THROWS_AS(MetaGroup::open(wanted), std::system_error);
+    }
+    CHECK(open_fds() == before);
+}
+
+TEST_CASE("more members than the module allows is an error, not a fallback") {
+    FakeModule module;
+    module.max_members = 1;
+    MetaGroup::Options wanted = options("dummy,cs", Backend::automatic);
+    wanted.cpus = CpuList({first_cpu()});
+    CHECK_THROWS_MATCHES(MetaGroup::open(wanted), std::system_error,
+                         MessageMatches(ContainsSubstring("1 members")));
+}
+
+TEST_CASE("a refused attach is an error of open") {
+    need_software_events();
+    FakeModule module;
+    module.refuse_attach = 0;
+    module.attach_errno = EBUSY;
+    module.attach_reason = PERF_METAGROUP_REASON_BUSY;
+    try {
+        MetaGroup::open(options("dummy", Backend::automatic));
+        FAIL("opened");
+    } catch (const std::system_error& error) {
+        CHECK(error.code().value() == EBUSY);
+        CHECK_THAT(error.what(), ContainsSubstring("member already"));
+    }
+}
+
+TEST_CASE("a meta-group needs groups") {
+    CHECK_THROWS_AS(MetaGroup::open({}), std::invalid_argument);
+}
+
+TEST_CASE("an event that is bound to some CPUs is opened on those only") {
+    need_software_events();
+    MetaGroup::Options wanted = options("cpu-clock,dummy", Backend::per_fd);
+    wanted.groups[1].events[0].cpus = CpuList({first_cpu()});
+    const MetaGroup mg = MetaGroup::open(wanted);
+    const auto members = mg.members();
+    CHECK(std::count_if(members.begin(), members.end(),
+                        [](const auto& member) { return member.group == 1; }) == 1);
+    wanted.groups[1].events[0].cpus = CpuList({60000});
+    CHECK_THROWS_MATCHES(
+        MetaGroup::open(wanted), std::invalid_argument,
+        MessageMatches(ContainsSubstring("\"dummy\"") && ContainsSubstring("60000")));
+}
+
+TEST_CASE("both backends frame the same payload of a disabled group") {
+    need_software_events();
+    const FakeModule module;
+    MetaGroup::Options wanted = options("{cpu-clock,page-faults}", Backend::module);
+    wanted.start_disabled = true;
+    MetaGroup by_module = MetaGroup::open(wanted);
+    wanted.backend = Backend::per_fd;
+    MetaGroup by_fd = MetaGroup::open(wanted);
+    Snapshot a;
+    Snapshot b;
+    by_module.read(a);
+    by_fd.read(b);
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        const auto one = a[i].payload_bytes();
+        const auto other = b[i].payload_bytes();
+        CHECK(std::equal(one.begin(), one.end(), other.begin(), other.end()));
+    }
+}
+
+TEST_CASE("backends have names") {
+    CHECK(to_string(Backend::automatic) == "automatic");
+    CHECK(to_string(Backend::module) == "module");
+    CHECK(to_string(Backend::per_fd) == "per_fd");
+    CHECK(to_string(Backend{9}) == "unknown");
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: MIT
+#include "pfm.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+using metagroup::detail::pfm_encode;
+using metagroup::detail::pfm_events;
+using metagroup::detail::PfmVerdict;
+
+TEST_CASE("libpfm4 knows events of its PMU perf on every machine") {
+    perf_event_attr attr{};
+    REQUIRE(pfm_encode("perf::CYCLES", attr).verdict == PfmVerdict::ok);
+    CHECK(attr.type == PERF_TYPE_HARDWARE);
+    CHECK(attr.config == PERF_COUNT_HW_CPU_CYCLES);
+    CHECK(attr.size == sizeof(attr));
+}
+
+TEST_CASE("a libpfm4 event without modifiers filters nothing") {
+    perf_event_attr attr{};
+    REQUIRE(pfm_encode("PERF_COUNT_HW_INSTRUCTIONS", attr).verdict == PfmVerdict::ok);
+    CHECK(attr.exclude_user == 0);
+    CHECK(attr.exclude_kernel == 0);
+    CHECK(attr.exclude_hv == 0);
+    CHECK(attr.exclude_guest == 0);
+}
+
+TEST_CASE("libpfm4's own modifiers are kept") {
+    perf_event_attr attr{};
+    REQUIRE(pfm_encode("perf::CYCLES:u=1:k=0", attr).verdict == PfmVerdict::ok);
+    CHECK(attr.exclude_kernel == 1);
+    CHECK(attr.exclude_user == 0);
+}
+
+TEST_CASE("an event unknown to libpfm4 leaves the attribute alone") {
+    perf_event_attr attr{};
+    attr.config = 42;
+    CHECK(pfm_encode("NO_SUCH_EVENT", attr).verdict == PfmVerdict::not_found);
+    CHECK(attr.config == 42);
+}
+
+TEST_CASE("what libpfm4 refuses of a known event is explained") {
+    perf_event_attr attr{};
+    const auto answer = pfm_encode("perf::CYCLES:nonsense", attr);
+    CHECK(answer.verdict == PfmVerdict::refused);
+    CHECK(answer.message.find("\"perf::CYCLES:nonsense\"") != std::string::npos);
+    CHECK(answer.message.find("\"perf::CYCLES\"") != std::string::npos);
+}
+
+TEST_CASE("periods and CPUs within an event are refused") {
+    perf_event_attr attr{};
+    CHECK(pfm_encode("perf::CYCLES:period=1000", attr).verdict == PfmVerdict::refused);
+    CHECK(pfm_encode("perf::CYCLES:cpu=1", attr).verdict == PfmVerdict::refused);
+}
+
+TEST_CASE("the list of libpfm4's events has those of its PMU perf") {
+    const auto events = pfm_events();
+    CHECK(std::find(events.begin(), events.end(),
+                    std::pair<std::string, std::string>("perf", "PERF_COUNT_HW_CPU_CYCLES")) !=
+          events.end());
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+#include "metagroup/snapshot.hpp"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
+#include <random>
+#include <stdexcept>
+#include <system_error>
+
+#include "support/allocation_counter.hpp"
+#include "support/frame_builder.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using metagroup::MemberView;
+using metagroup::ReadFormat;
+using metagroup::scale_count;
+using metagroup::Snapshot;
+using metagroup::Status;
+using namespace metagroup::test;
+
+namespace {
+
+constexpr std::uint32_t timed = static_cast<std::uint32_t>(
+    ReadFormat::group | ReadFormat::total_time_enabled | ReadFormat::total_time_running);
+
+Bytes two_members(std::uint32_t extra = 0) {
+    return framed({{5, 0, 1100, payload(timed, {{10}, {20}}, 400, 200), timed},
+                   {9, 1, 1500, payload(timed, {{30}}, 400, 400), timed}},
+                  1000, 2000, extra);
+}
+
+int refusal(const Bytes& bytes) {
+    try {
+        static_cast<void>(snapshot(bytes));
+    } catch (const std::system_error& error) {
+        return error.code().value();
+    }
+    return 0;
+}
+
+template <typename Header>
+Bytes with_header(Bytes bytes, std::size_t offset, void (*change)(Header&)) {
+    Header header{};
+    std::memcpy(&header, bytes.data() + offset, sizeof(header));
+    change(header);
+    std::memcpy(bytes.data() + offset, &header, sizeof(header));
+    return bytes;
+}
+
+using Head = perf_metagroup_snapshot;
+using Record = perf_metagroup_record;
+
+}  // namespace
+
+TEST_CASE("a snapshot shows its records in order") {
+    const Snapshot shot = snapshot(two_members());
+    REQUIRE(shot.size() == 2);
+    CHECK(shot.sequence() == 7);
+    CHECK(shot.begin_ns() == 1000);
+    CHECK(shot.end_ns() == 2000);
+    CHECK(shot.skew_ns() == 400);
+    const MemberView first = shot[0];
+    CHECK(first.member() == 5);
+    CHECK(first.cpu() == 0);
+    CHECK(first.status() == Status::ok);
+    CHECK(first.time_ns() == 1100);
+    CHECK(first.nr() == 2);
+    CHECK(first.raw(0) == 10);
+    CHECK(first.raw(1) == 20);
+    CHECK(first.time_enabled() == 400);
+    CHECK(first.time_running() == 200);
+    CHECK(shot[1].raw(0) == 30);
+}
+
+TEST_CASE("records can be walked and found by member") {
+    const Snapshot shot = snapshot(two_members());
+    std::vector<std::uint32_t> members;
+    for (const MemberView& member : shot)
+        members.push_back(member.member());
+    CHECK(members == std::vector<std::uint32_t>{5, 9});
+    REQUIRE(shot.find(9));
+    CHECK(shot.find(9)->cpu() == 1);
+    CHECK_FALSE(shot.find(4));
+    CHECK_FALSE(shot.find(6));
+    CHECK_FALSE(shot.find(10));
+}
+
+TEST_CASE("headers that a later kernel made larger are skipped by their size") {
+    const Snapshot shot = snapshot(two_members(24));
+    REQUIRE(shot.size() == 2);
+    CHECK(shot[0].raw(1) == 20);
+    CHECK(shot[1].raw(0) == 30);
+}
+
+TEST_CASE("what does not exist is nothing, a record that does not exist is an error") {
+    const Snapshot shot = snapshot(two_members());
+    CHECK_FALSE(shot[1].raw(1));
+    CHECK_FALSE(shot[1].scaled(1));
+    CHECK_FALSE(shot[0].id(0));
+    CHECK_FALSE(shot[0].lost(0));
+    CHECK_THROWS_AS(shot[2], std::out_of_range);
+}
+
+TEST_CASE("a scaled count is an estimate for the time enabled") {
+    const Snapshot shot = snapshot(two_members());
+    CHECK(shot[0].scaled(0) == 20.0);
+    CHECK(shot[1].scaled(0) == 30.0);
+}
+
+TEST_CASE("an event that was never on the PMU has no scaled count") {
+    CHECK_FALSE(scale_count(0, 100, 0));
+    CHECK_FALSE(scale_count(5, 0, 0));
+    CHECK(scale_count(0, 100, 50) == 0.0);
+    CHECK(scale_count(UINT64_MAX, 2, 1) == 2.0 * 18446744073709551616.0);
+}
+
+TEST_CASE("a count without times cannot be scaled") {
+    const auto group = static_cast<std::uint32_t>(ReadFormat::group);
+    const Snapshot shot = snapshot(framed({{0, 0, 1, payload(group, {{10}}), group}}));
+    CHECK(shot[0].raw(0) == 10);
+    CHECK_FALSE(shot[0].scaled(0));
+    CHECK_FALSE(shot[0].time_running());
+}
+
+TEST_CASE("a member without payload has a status and no counts, the others are there") {
+    const Snapshot shot = snapshot(framed({{0, 0, 0, {}, timed, PERF_METAGROUP_ERROR},
+                                           {1, 1, 1500, payload(timed, {{30}}, 1, 1), timed}}));
+    CHECK(shot[0].status() == Status::error);
+    CHECK(shot[0].nr() == 0);
+    CHECK_FALSE(shot[0].payload());
+    CHECK_FALSE(shot[0].raw(0));
+    CHECK(shot[1].raw(0) == 30);
+    CHECK(shot.skew_ns() == 0);
+}
+
+TEST_CASE("a payload that contradicts its read format is no payload") {
+    const Snapshot shot = snapshot(framed({{0, 0, 1, payload(timed, {{1}}), 0x3f}}));
+    CHECK_FALSE(shot[0].payload());
+    CHECK(shot[0].payload_bytes().size() == 32);
+}
+
+TEST_CASE("an empty meta-group makes a snapshot without records") {
+    const Snapshot shot = snapshot(framed({}));
+    CHECK(shot.empty());
+    CHECK(shot.skew_ns() == 0);
+    CHECK(shot.sequence() == 7);
+    CHECK(shot.begin() == shot.end());
+}
+
+TEST_CASE("bytes that are no framed read are refused and leave the snapshot empty") {
+    const Bytes good = two_members();
+    const std::size_t frame = sizeof(Head);
+    CHECK(refusal(good) == 0);
+    CHECK(refusal({}) == EBADMSG);
+    CHECK(refusal(Bytes(good.begin(), good.begin() + 63)) == EBADMSG);
+    CHECK(refusal(Bytes(good.begin(), good.end() - 1)) == EBADMSG);
+    CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.size = 0; })) == EBADMSG);
+    CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.size = 0xffffffff; })) == EBADMSG);
+    CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.count = 3; })) == EBADMSG);
+    CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.count = 0xffffffff; })) == EBADMSG);
+    CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.stride = 0; })) == EBADMSG);
+    CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.stride = 31; })) == EBADMSG);
+    CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.stride = 0xffffffff; })) == EBADMSG);
+    CHECK(refusal(with_header<Record>(good, frame, [](Record& r) { r.header = 31; })) == EBADMSG);
+    CHECK(refusal(with_header<Record>(good, frame, [](Record& r) { r.header = 0xfffffff0; })) ==
+          EBADMSG);
+    CHECK(refusal(with_header<Record>(good, frame, [](Record& r) { r.size = 0xffffffff; })) ==
+          EBADMSG);
+    Snapshot shot = snapshot(good);
+    shot.prepare(1);
+    CHECK_THROWS_MATCHES(shot.commit(8), std::system_error,
+                         MessageMatches(ContainsSubstring("FRAMED")));
+    CHECK_THROWS_AS(shot.commit(shot.capacity() + 1), std::system_error);
+    CHECK(shot.empty());
+    CHECK(shot.bytes().empty());
+}
+
+TEST_CASE("damaged framed reads are refused or shown, never read beyond") {
+    std::mt19937_64 random(4711);  // NOLINT: the same numbers in every run
+    const Bytes good = two_members();
+    for (int round = 0; round < 20000; ++round) {
+        Bytes bytes(good.begin(),
+                    good.begin() + static_cast<std::ptrdiff_t>(random() % (good.size() + 1)));
+        for (int hits = 0; hits < 3 && !bytes.empty(); ++hits) {
+            bytes[random() % bytes.size()] = static_cast<std::byte>(random());
+        }
+        try {
+            const Snapshot shot = snapshot(bytes);
+            std::uint64_t sum = shot.skew_ns();
+            for (const MemberView& member : shot) {
+                for (const std::byte byte : member.payload_bytes())
+                    sum += static_cast<unsigned>(byte);
+                sum += member.raw(0).value_or(0) + shot.find(member.member()).has_value();
+            }
+            static_cast<void>(sum);
+        } catch (const std::system_error& error) {
+            REQUIRE(error.code().value() == EBADMSG);
+        }
+    }
+}
+
+TEST_CASE("a buffer that is large enough is used again without allocating") {
+    const Bytes bytes = two_members();
+    Snapshot shot = snapshot(bytes);
+    const AllocationCounter allocations;
+    const auto buffer = shot.prepare(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), buffer.begin());
+    shot.commit(bytes.size());
+    std::uint64_t sum = shot.skew_ns();
+    for (const MemberView& member : shot)
+        sum += member.raw(0).value_or(0);
+    CHECK(allocations.count() == 0);
+    CHECK(sum == 440);
+}
+
+TEST_CASE("copies of a snapshot are independent and moving leaves an empty one") {
+    Snapshot shot = snapshot(two_members());
+    const Snapshot copy = shot;
+    const Snapshot moved = std::move(shot);
+    // NOLINTBEGIN(bugprone-use-after-move,clang-analyzer-cplusplus.Move): what is tested
+    CHECK(shot.empty());
+    CHECK_THROWS_AS(shot[0], std::out_of_range);
+    // NOLINTEND(bugprone-use-after-move,clang-analyzer-cplusplus.Move)
+    CHECK(copy[0].raw(0) == 10);
+    CHECK(moved[0].raw(0) == 10);
+    CHECK(copy[0].payload_bytes().data() != moved[0].payload_bytes().data());
+}
+
+TEST_CASE("a status has a name, also an unknown one") {
+    CHECK(to_string(Status::ok) == "ok");
+    CHECK(to_string(Status::inactive) == "inactive");
+    CHECK(to_string(Status::off) == "off");
+    CHECK(to_string(Status::error) == "error");
+    CHECK(to_string(Status::offline) == "offline");
+    CHECK(to_string(Status::revoked) == "revoked");
+    CHECK(to_string(Status::stale) == "stale");
+    CHECK(to_string(Status{99}) == "unknown");
+}
