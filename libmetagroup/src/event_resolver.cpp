@@ -104,8 +104,8 @@ EventSpec resolve_event(std::string_view word, const SystemPaths& paths) {
         return spec;
     }
 
-    // system:name[:modifiers]; "::" belongs to libpfm4. Asked before libpfm4, which knows tracepoints
-    // as well, but not their modifiers.
+    // system:name[:modifiers]; "::" belongs to libpfm4. Asked before libpfm4, which knows
+    // tracepoints as well, but not their modifiers.
     const bool may_be_tracepoint = colon != npos && !tail.empty() && !tail.starts_with(':') &&
                                    !head.empty() && !looks_like_modifiers(tail);
     if (may_be_tracepoint && is_tracepoint_system(head, paths)) {

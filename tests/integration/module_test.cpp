@@ -130,7 +130,8 @@ TEST_CASE("Reading through the module does not allocate") {
     Snapshot snapshot;
     group.read(snapshot);
     const test::AllocationCounter allocations;
-    for (int round = 0; round < 100; ++round) group.read(snapshot);
+    for (int round = 0; round < 100; ++round)
+        group.read(snapshot);
     REQUIRE(allocations.count() == 0);
 }
 
@@ -188,7 +189,8 @@ TEST_CASE("Members are not limited by open files") {
     const FewFiles few(32);
     MetaGroup::Options wanted = options(Backend::module, "cpu-clock,task-clock,page-faults,dummy");
     const auto four = wanted.groups;
-    for (int i = 0; i < 15; ++i) wanted.groups.insert(wanted.groups.end(), four.begin(), four.end());
+    for (int i = 0; i < 15; ++i)
+        wanted.groups.insert(wanted.groups.end(), four.begin(), four.end());
     MetaGroup group = MetaGroup::open(wanted);
     Snapshot snapshot;
     group.read(snapshot);
@@ -216,7 +218,8 @@ TEST_CASE("A snapshot grows when a group has grown") {
     }
     device.read(snapshot);
     REQUIRE(snapshot[0].nr() == 51);
-    for (const int fd : siblings) ::close(fd);
+    for (const int fd : siblings)
+        ::close(fd);
     device.read(snapshot);
     REQUIRE(snapshot[0].nr() == 1);
 }

@@ -25,7 +25,8 @@ std::vector<int> online_cpus() {
         const auto dash = range.find('-');
         const int first = std::stoi(range);
         const int last = dash == std::string::npos ? first : std::stoi(range.substr(dash + 1));
-        for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+        for (int cpu = first; cpu <= last; ++cpu)
+            cpus.push_back(cpu);
     }
     return cpus;
 }
@@ -64,7 +65,8 @@ void run_on(int cpu) {
 void run_anywhere() {
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (const int cpu : online_cpus()) CPU_SET(cpu, &set);
+    for (const int cpu : online_cpus())
+        CPU_SET(cpu, &set);
     if (::sched_setaffinity(0, sizeof(set), &set)) throw std::runtime_error("sched_setaffinity");
 }
 

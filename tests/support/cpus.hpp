@@ -14,7 +14,7 @@ bool set_online(int cpu, bool online);
 
 // A CPU that is offline while this lives.
 class OfflineCpu {
-public:
+  public:
     explicit OfflineCpu(int cpu);
     ~OfflineCpu();
     OfflineCpu(const OfflineCpu&) = delete;
@@ -23,7 +23,7 @@ public:
     int cpu() const { return cpu_; }
     void back();
 
-private:
+  private:
     int cpu_;
 };
 

@@ -19,8 +19,9 @@ using Bytes = std::vector<std::byte>;
 
 template <typename Object>
 void append(Bytes& bytes, const Object& object) {
-    const auto* first = reinterpret_cast<const std::byte*>(&object);
-    bytes.insert(bytes.end(), first, first + sizeof(object));
+    const std::size_t end = bytes.size();
+    bytes.resize(end + sizeof(object));
+    std::memcpy(&bytes[end], &object, sizeof(object));
 }
 
 struct Event {

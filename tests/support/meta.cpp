@@ -47,7 +47,8 @@ long Meta::attach(const EventGroup& group, perf_metagroup_attach* out) const {
 
 long Meta::attach(const std::vector<EventGroup>& groups) const {
     std::vector<int> fds;
-    for (const EventGroup& group : groups) fds.push_back(group.leader());
+    for (const EventGroup& group : groups)
+        fds.push_back(group.leader());
     return attach(fds);
 }
 
@@ -111,7 +112,8 @@ Framed take_apart(const Bytes& bytes) {
     const perf_metagroup_snapshot& head = framed.head;
     demand(head.size >= sizeof(head), "snapshot.size");
     demand(head.flags == 0, "snapshot.flags");
-    for (const __u64 word : head.reserved) demand(word == 0, "snapshot.reserved");
+    for (const __u64 word : head.reserved)
+        demand(word == 0, "snapshot.reserved");
     demand(head.begin <= head.end, "the sweep ends before it begins");
     demand(bytes.size() == head.size + std::size_t{head.count} * head.stride, "length of the read");
 

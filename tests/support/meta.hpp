@@ -14,7 +14,7 @@ namespace metagroup::test {
 
 // Result of a call: 0 or more, or -errno.
 class Meta {
-public:
+  public:
     Meta();  // throws if the device cannot be opened
 
     int fd() const { return fd_.get(); }
@@ -34,7 +34,7 @@ public:
     long read(void* buffer, std::size_t size) const;
     Bytes read() const;  // with a buffer that is large enough; must succeed
 
-private:
+  private:
     Fd fd_;
 };
 

@@ -36,9 +36,9 @@ struct EventGroup {
     int leader() const { return fds.front().get(); }
     void add(const perf_event_attr& attr, int cpu);
 
-    Bytes read() const;                           // read(2) of the leader
-    void control(unsigned long request) const;    // with PERF_IOC_FLAG_GROUP
-    std::uint64_t id(std::size_t index) const;    // PERF_EVENT_IOC_ID
+    Bytes read() const;                         // read(2) of the leader
+    void control(unsigned long request) const;  // with PERF_IOC_FLAG_GROUP
+    std::uint64_t id(std::size_t index) const;  // PERF_EVENT_IOC_ID
 };
 
 // `events` software events that really count, on one CPU.

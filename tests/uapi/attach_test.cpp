@@ -177,8 +177,8 @@ TEST_CASE("Nothing is attached if the answer cannot be written") {
     const EventGroup group = open_group(0, 0, 1);
     const int fd = group.leader();
     const Meta meta;
-    void* const page = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const page =
+        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(page != MAP_FAILED);
     auto* arg = new (page) perf_metagroup_attach{};
     arg->size = sizeof(*arg);

@@ -316,7 +316,8 @@ TEST_CASE("fdinfo lists the members and counts the sweeps") {
     const Meta meta;
     REQUIRE(meta.attach(groups) == 0);
     groups[0].control(PERF_EVENT_IOC_DISABLE);
-    for (int i = 0; i < 5; ++i) meta.read();
+    for (int i = 0; i < 5; ++i)
+        meta.read();
     const std::string text = fdinfo(meta);
     CAPTURE(text);
     REQUIRE(text.find("format:\traw\n") != std::string::npos);
@@ -366,7 +367,8 @@ TEST_CASE("A sweep interrupts each CPU with a running member once, and no other"
     std::array<char, 16384> buffer;
     const auto count = [&] {
         const auto before = measure::function_call_interrupts();
-        for (unsigned i = 0; i < sweeps; ++i) meta.read(buffer.data(), buffer.size());
+        for (unsigned i = 0; i < sweeps; ++i)
+            meta.read(buffer.data(), buffer.size());
         return static_cast<double>(measure::function_call_interrupts() - before) / sweeps;
     };
     const double running = count();

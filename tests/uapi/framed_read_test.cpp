@@ -124,8 +124,7 @@ TEST_CASE("Memory that cannot be written is refused in both formats and loses no
     const auto groups = open_everywhere(kFormat, 1, true);
     const Meta meta;
     REQUIRE(meta.attach(groups) == 0);
-    void* const page =
-        ::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void* const page = ::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(page != MAP_FAILED);
     for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
         CAPTURE(format);

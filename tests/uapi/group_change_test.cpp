@@ -62,8 +62,7 @@ TEST_CASE("A running group that grows and shrinks reads between two reads of its
     const Meta meta;
     REQUIRE(meta.attach(group) == 0);
     for (int round = 0; round < 50; ++round) {
-        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP),
-                  online_cpus().back());
+        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP), online_cpus().back());
         REQUIRE(meta.read().size() == group.read().size());
     }
     while (group.fds.size() > 1) {
@@ -86,7 +85,8 @@ TEST_CASE("Sweeps go on while groups grow and shrink, with no record torn") {
                 while (groups[i].fds.size() < 30)
                     groups[i].add(software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP),
                                   cpus[i]);
-            for (auto& group : groups) group.fds.resize(1);
+            for (auto& group : groups)
+                group.fds.resize(1);
         }
     });
     for (int round = 0; round < 300; ++round) {
@@ -156,7 +156,8 @@ TEST_CASE("More groups than counters take turns, and every read is between their
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
     const Counters few(1);
     std::vector<EventGroup> groups;
-    for (int i = 0; i < 3; ++i) groups.emplace_back().add(attr, 0);
+    for (int i = 0; i < 3; ++i)
+        groups.emplace_back().add(attr, 0);
     const Meta meta;
     REQUIRE(meta.attach(groups) == 0);
     bool ran = false, waited = false;

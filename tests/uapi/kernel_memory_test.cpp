@@ -56,7 +56,8 @@ TEST_CASE("A read allocates nothing in the kernel, which a read per CPU does") {
         const auto before = allocations();
         const auto counting = allocations() - before;  // what counting itself allocates
         const auto start = allocations();
-        for (int round = 0; round < 100; ++round) meta.read(buffer.data(), buffer.size());
+        for (int round = 0; round < 100; ++round)
+            meta.read(buffer.data(), buffer.size());
         REQUIRE(allocations() - start <= counting);
     }
 

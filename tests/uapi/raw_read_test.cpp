@@ -29,7 +29,8 @@ std::vector<std::uint64_t> words(const Bytes& bytes) {
 
 }  // namespace
 
-TEST_CASE("Stopped counters read the same bytes as their own reads, in every read format and size") {
+TEST_CASE(
+    "Stopped counters read the same bytes as their own reads, in every read format and size") {
     std::size_t formats = 0;
     for (std::uint64_t read_format = 0; read_format < kReadFormats; ++read_format) {
         if (!kernel_knows(read_format)) continue;
@@ -71,7 +72,8 @@ TEST_CASE("Several groups on one CPU read in attach order, with different format
 TEST_CASE("Members that were attached one by one read like those attached together") {
     const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID, 2, true);
     const Meta meta;
-    for (const auto& group : groups) REQUIRE(meta.attach(group) == 0);
+    for (const auto& group : groups)
+        REQUIRE(meta.attach(group) == 0);
     count_and_stop(meta);
     REQUIRE(meta.read() == concatenated(groups));
 }
@@ -102,7 +104,8 @@ TEST_CASE("Running clocks advance from one read to the next") {
     auto last = words(meta.read());
     for (int round = 0; round < 100; ++round) {
         const auto now = words(meta.read());
-        for (std::size_t i = 0; i < now.size(); ++i) REQUIRE(now[i] > last[i]);
+        for (std::size_t i = 0; i < now.size(); ++i)
+            REQUIRE(now[i] > last[i]);
         last = now;
     }
 }
@@ -117,7 +120,8 @@ TEST_CASE("Events of the msr PMU read the same bytes as their own reads") {
     attr.read_format = kTimes | PERF_FORMAT_GROUP;
 
     std::vector<EventGroup> groups;
-    for (const int cpu : online_cpus()) groups.emplace_back().add(attr, cpu);
+    for (const int cpu : online_cpus())
+        groups.emplace_back().add(attr, cpu);
     const Meta meta;
     REQUIRE(meta.attach(groups) == 0);
     count_and_stop(meta);
@@ -153,5 +157,6 @@ TEST_CASE("A larger buffer is left alone behind the payloads") {
     const Bytes expected = concatenated(groups);
     Bytes buffer(expected.size() + 64, 0xaa);
     REQUIRE(meta.read(buffer.data(), buffer.size()) == static_cast<long>(expected.size()));
-    for (std::size_t i = expected.size(); i < buffer.size(); ++i) REQUIRE(buffer[i] == 0xaa);
+    for (std::size_t i = expected.size(); i < buffer.size(); ++i)
+        REQUIRE(buffer[i] == 0xaa);
 }

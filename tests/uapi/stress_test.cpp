@@ -52,8 +52,10 @@ void hammer(const std::array<Meta, 2>& metas, unsigned seed, Tally& tally,
                 }
                 if (group.fds.empty()) break;  // its CPU has just gone
                 const long got = meta.attach(group);
-                if (got == 0) ++tally.attached;
-                else if (got != -E2BIG) ++tally.bad;
+                if (got == 0)
+                    ++tally.attached;
+                else if (got != -E2BIG)
+                    ++tally.bad;
                 if (pick(2) == 0) mine.push_back(std::move(group));
                 if (mine.size() > 20) mine.erase(mine.begin());
                 break;
@@ -62,14 +64,16 @@ void hammer(const std::array<Meta, 2>& metas, unsigned seed, Tally& tally,
                 // A number that may be anybody's.
                 const unsigned highest = static_cast<unsigned>(tally.attached);
                 const long got = meta.detach(highest ? pick(highest) : 0);
-                if (got == 0) ++tally.detached;
-                else if (got != -ENOENT) ++tally.bad;
+                if (got == 0)
+                    ++tally.detached;
+                else if (got != -ENOENT)
+                    ++tally.bad;
                 break;
             }
             case 3:
-                if (meta.control(std::array<unsigned long, 3>{
-                        PERF_METAGROUP_IOC_ENABLE, PERF_METAGROUP_IOC_DISABLE,
-                        PERF_METAGROUP_IOC_RESET}[pick(3)]))
+                if (meta.control(std::array<unsigned long, 3>{PERF_METAGROUP_IOC_ENABLE,
+                                                              PERF_METAGROUP_IOC_DISABLE,
+                                                              PERF_METAGROUP_IOC_RESET}[pick(3)]))
                     ++tally.bad;
                 ++tally.commands;
                 break;
@@ -111,7 +115,8 @@ TEST_CASE("Eight threads attach, detach, read, enable and hotplug at once") {
     });
     std::this_thread::sleep_for(duration());
     stop = true;
-    for (std::thread& thread : threads) thread.join();
+    for (std::thread& thread : threads)
+        thread.join();
 
     std::cout << "attached " << tally.attached << ", detached " << tally.detached << ", reads "
               << tally.reads << ", commands " << tally.commands << ", hotplugs " << tally.plugs

@@ -32,7 +32,8 @@ void count(Cost& cost, unsigned sweeps, Read&& read) {
     measure::SyscallCounter syscalls;
     const auto interrupts = measure::function_call_interrupts();
     syscalls.start();
-    for (unsigned i = 0; i < sweeps; ++i) read();
+    for (unsigned i = 0; i < sweeps; ++i)
+        read();
     cost.syscalls = static_cast<double>(syscalls.stop()) / sweeps;
     cost.interrupts =
         static_cast<double>(measure::function_call_interrupts() - interrupts) / sweeps;

@@ -102,9 +102,10 @@ int run(const std::string& events, const metagroup::CpuList& cpus, unsigned swee
 }  // namespace
 
 int main(int argc, char** argv) {
-    CLI::App app("Reads the counters of all CPUs with one read() and with one read() per CPU, "
-                 "shows both, and what they cost.",
-                 "metagroup-demo");
+    CLI::App app(
+        "Reads the counters of all CPUs with one read() and with one read() per CPU, "
+        "shows both, and what they cost.",
+        "metagroup-demo");
     std::string events = default_events();
     std::string cpus = "all";
     unsigned sweeps = 2000;

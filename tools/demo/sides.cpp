@@ -17,7 +17,8 @@ Sides::Sides(const metagroup::GroupSpec& group, const metagroup::CpuList& cpus)
 }
 
 void Sides::read_per_fd() {
-    for (std::size_t i = 0; i < groups_.size(); ++i) groups_[i].read(payloads_[i]);
+    for (std::size_t i = 0; i < groups_.size(); ++i)
+        groups_[i].read(payloads_[i]);
 }
 
 metagroup::Payload Sides::payload(std::size_t i) const {

@@ -18,7 +18,8 @@ std::uint64_t function_call_interrupts() {
         std::string name;
         fields >> name;
         std::uint64_t sum = 0;
-        for (std::uint64_t one = 0; fields >> one;) sum += one;
+        for (std::uint64_t one = 0; fields >> one;)
+            sum += one;
         return sum;
     }
     throw std::runtime_error("/proc/interrupts does not list function call interrupts");

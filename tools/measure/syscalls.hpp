@@ -9,7 +9,7 @@ namespace measure {
 // Counts the system calls of the calling thread while started, by the tracepoint
 // raw_syscalls:sys_enter. The calls that start and stop it are not counted.
 class SyscallCounter {
-public:
+  public:
     // Throws std::system_error if the tracepoint cannot be used.
     SyscallCounter();
     ~SyscallCounter();
@@ -19,7 +19,7 @@ public:
     void start();
     std::uint64_t stop();
 
-private:
+  private:
     int fd_;
 };
 

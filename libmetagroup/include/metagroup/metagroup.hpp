@@ -20,7 +20,9 @@
 
 namespace metagroup {
 
-/// Who does the reading.
+/// Who does the reading. The snapshots are the same, but read(2) of a leader tells less than the
+/// module: with `per_fd` there is no Status::inactive, a member's time is the reader's clock after
+/// its read, and of a single event Status::offline may come one snapshot late.
 enum class Backend {
     automatic,  ///< `module` if the device can be used, else `per_fd`
     module,     ///< the kernel module: one read(2) of /dev/perf_metagroup for all
