@@ -17,6 +17,8 @@
 #include <atomic>
 #include <cerrno>
 #include <cmath>
+#include <cstdio>
+#include <exception>
 #include <functional>
 #include <map>
 #include <metagroup/cpu_list.hpp>
@@ -122,6 +124,7 @@ void count_costs(benchmark::State& state, const std::function<void()>& sweep) {
 
 void register_way(const std::string& name, const std::function<void()>& prepare,
                   const std::function<void()>& sweep) {
+    // The library owns what is registered. NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
     benchmark::RegisterBenchmark(name.c_str(),
                                  [=](benchmark::State& state) {
                                      prepare();
@@ -239,11 +242,9 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-    try {
-        return run(argc, argv);
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "{}: {}\n", argv[0], error.what());
-        return 1;
-    }
+int main(int argc, char** argv) try {
+    return run(argc, argv);
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
+    return 1;
 }

@@ -10,6 +10,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
@@ -21,8 +22,9 @@
 #include "trace.h"
 
 /*
- * A payload that does not fit doubles the room, up to MG_MAX_PAYLOAD, so that
- * growth ends; an event that moves may move again, but not for ever.
+ * A payload that does not fit doubles the room, up to MG_MAX_PAYLOAD, if there
+ * is memory for it; an event that moves or grows may do so again, but not for
+ * ever.
  */
 #define MG_SWEEP_TRIES	16
 
@@ -141,6 +143,7 @@ static void mg_sweep_once(struct mg_group *group)
  */
 static int mg_sweep_settle(struct mg_group *group)
 {
+	struct mg_event_info info;
 	u32 payload = 0;
 	bool again = false;
 	u32 i;
@@ -151,8 +154,8 @@ static int mg_sweep_settle(struct mg_group *group)
 
 		switch (member->error) {
 		case -EMSGSIZE:
-			payload = min(2 * mg_snapshot_room(&group->snapshot),
-				      (u32)MG_MAX_PAYLOAD);
+			mg_event_describe(member->leader, &info, NULL, 0);
+			payload = max(payload, info.payload);
 			again = true;
 			break;
 		case -EAGAIN:
@@ -163,7 +166,11 @@ static int mg_sweep_settle(struct mg_group *group)
 	}
 
 	if (payload) {
-		err = mg_group_grow(group, payload);
+		u32 room = mg_snapshot_room(&group->snapshot);
+
+		err = mg_group_grow(group, clamp_t(u32, 2 * room, payload, MG_MAX_PAYLOAD));
+		if (err)
+			err = mg_group_grow(group, payload);
 		if (err)
 			return err;
 	}
@@ -224,11 +231,14 @@ int mg_sweep(struct mg_group *group)
 int mg_sweep_error(const struct mg_group *group)
 {
 	u32 i;
+	int err;
 
 	if (likely(!group->unsettled))
 		return 0;
-	for (i = 0; i < group->nr_members; i++)
-		if (group->members[i]->error)
-			return group->members[i]->error;
+	for (i = 0; i < group->nr_members; i++) {
+		err = group->members[i]->error;
+		if (err)
+			return err == -EMSGSIZE ? -EAGAIN : err;
+	}
 	return 0;
 }

@@ -4,11 +4,14 @@
 #include <sched.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
+#include <stdexcept>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "demo/compare.hpp"
@@ -101,7 +104,7 @@ int run(const std::string& events, const metagroup::CpuList& cpus, unsigned swee
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     CLI::App app(
         "Reads the counters of all CPUs with one read() and with one read() per CPU, "
         "shows both, and what they cost.",
@@ -116,11 +119,8 @@ int main(int argc, char** argv) {
         ->capture_default_str();
     app.set_version_flag("--version", METAGROUP_VERSION);
     CLI11_PARSE(app, argc, argv);
-
-    try {
-        return run(events, metagroup::CpuList::parse(cpus), sweeps);
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "metagroup-demo: {}\n", error.what());
-        return 1;
-    }
+    return run(events, metagroup::CpuList::parse(cpus), sweeps);
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "metagroup-demo: %s\n", error.what());
+    return 1;
 }

@@ -54,7 +54,7 @@
  *   EINTR   a signal came while another sweep or change was under way
  *   ENOMEM  an event group grew and no memory for it was left
  *   E2BIG   an event group grew and the snapshot would exceed max_snapshot
- *   EAGAIN  RAW: a member was being moved to another CPU all the while
+ *   EAGAIN  RAW: a member grew, or was being moved to another CPU, all the while
  *   other   RAW: the error that read(2) of a member gives (its PMU's)
  * and returns 0 in RAW format if there is no payload.
  *
