@@ -36,30 +36,30 @@ void bind_to(int cpu) {
         throw std::system_error(errno, std::generic_category(), "binding to a CPU");
 }
 
-// `running` is a sweep while the groups counted: status and time of each record.
-void print_sweep(const metagroup::Snapshot& running) {
-    fmt::print("{:>4}  {:<8} {:>18}\n", "CPU", "status", "read after (us)");
-    for (const metagroup::MemberView member : running)
-        fmt::print("{:>4}  {:<8} {:>18.1f}\n", member.cpu(), metagroup::to_string(member.status()),
-                   static_cast<double>(member.time_ns() - running.begin_ns()) / 1e3);
-    fmt::print("\nThe sweep took {:.1f} us in the kernel; skew between its records {:.1f} us.\n",
-               static_cast<double>(running.end_ns() - running.begin_ns()) / 1e3,
-               static_cast<double>(running.skew_ns()) / 1e3);
+double microseconds(std::uint64_t nanoseconds) {
+    return static_cast<double>(nanoseconds) / 1e3;
 }
 
-// The counters stand still, so both ways must give the same numbers.
-bool print_counts(const metagroup::GroupSpec& group, const demo::Sides& sides) {
+// `running` is a sweep while the groups counted: its statuses and times. The counts are of now,
+// when they stand still, so that both ways must give the same numbers.
+bool print_counts(const metagroup::GroupSpec& group, const metagroup::Snapshot& running,
+                  const demo::Sides& sides) {
     bool same = true;
-    fmt::print("{:>4}  {:<18} {:>18} {:>18}\n", "CPU", "event", "one read() for all",
-               "a read() per CPU");
+    fmt::print("{:>3}  {:<8} {:>10}  {:<16} {:>18} {:>18}\n", "CPU", "status", "read after",
+               "event", "one read() for all", "a read() per CPU");
     for (std::size_t i = 0; i < sides.size(); ++i) {
-        const metagroup::MemberView member = sides.snapshot()[i];
+        const metagroup::MemberView then = running[i];
+        const metagroup::MemberView now = sides.snapshot()[i];
         const metagroup::Payload own = sides.payload(i);
+        std::string place =
+            fmt::format("{:>3}  {:<8} {:>7.1f} us", then.cpu(), metagroup::to_string(then.status()),
+                        microseconds(then.time_ns() - running.begin_ns()));
         for (std::size_t event = 0; event < group.events.size(); ++event) {
-            const auto ours = member.raw(event);
+            const auto ours = now.raw(event);
             same &= ours == own.value(event);
-            fmt::print("{:>4}  {:<18} {:>18} {:>18}\n", member.cpu(), group.events[event].name,
+            fmt::print("{}  {:<16} {:>18} {:>18}\n", place, group.events[event].name,
                        ours ? std::to_string(*ours) : "-", own.value(event));
+            place.assign(place.size(), ' ');
         }
     }
     return same;
@@ -78,21 +78,23 @@ int run(const std::string& events, const metagroup::CpuList& cpus, unsigned swee
     demo::Sides sides(groups.front(), cpus);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
 
-    fmt::print("\nOne read() of {} running groups of {}:\n\n", sides.size(), events);
     sides.read_module();
-    print_sweep(sides.snapshot());
-
+    const metagroup::Snapshot running = sides.snapshot();
     sides.disable();
     sides.read_module();
     sides.read_per_fd();
-    fmt::print("\nCounts after 200 ms, stopped, read in both ways:\n\n");
-    const bool same = print_counts(groups.front(), sides);
+
+    fmt::print("\n{} on {} CPUs, counting for 200 ms\n\n", events, sides.size());
+    const bool same = print_counts(groups.front(), running, sides);
+    fmt::print("\nOne sweep took {:.1f} us in the kernel, with {:.1f} us of skew between CPUs.",
+               microseconds(running.end_ns() - running.begin_ns()),
+               microseconds(running.skew_ns()));
     fmt::print("\n{}\n", same ? "All counts are the same in both ways."
                               : "THE COUNTS DIFFER: this is a defect, please report it.");
 
     sides.enable();
     const demo::Comparison cost = demo::compare(sides, sweeps);
-    fmt::print("\nCost of a sweep over {} running groups, {} sweeps of each way in turns:\n\n",
+    fmt::print("\nCost of a sweep over {} running groups, {} of each way in turns:\n\n",
                sides.size(), sweeps);
     fmt::print("  {:<28} {:>12} {:>12}     {:>6}\n", "", "read()s", "one read()", "ratio");
     print_row("time (median)", cost.per_fd.microseconds, cost.module.microseconds, "us");
