@@ -11,11 +11,9 @@
 // wait is the same in all ways and hides the difference. Busy CPUs are what one monitors.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
 #include <exception>
@@ -28,10 +26,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <thread>
 #include <vector>
 
+#include "measure/affinity.hpp"
 #include "measure/interrupts.hpp"
 #include "measure/syscalls.hpp"
 
@@ -41,14 +39,6 @@ using metagroup::Device;
 using metagroup::EventGroup;
 
 constexpr double kMostOfPerFd = 0.65;  // what a meta-group may take of the per-fd time
-
-void bind_to(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<unsigned>(cpu), &set);
-    if (::sched_setaffinity(0, sizeof(set), &set))
-        throw std::system_error(errno, std::generic_category(), "binding to a CPU");
-}
 
 struct World {
     std::vector<EventGroup> groups;
@@ -96,7 +86,7 @@ class Targets {
 
   private:
     void work(int cpu) {
-        bind_to(cpu);
+        measure::bind_to_cpu(cpu);
         while (!stop_) {
             busy_.wait(false);
             while (busy_ && !stop_) {
@@ -212,7 +202,7 @@ int run(int argc, char** argv) {
     benchmark::Initialize(&count, arguments.data());
     if (benchmark::ReportUnrecognizedArguments(count, arguments.data())) return 1;
 
-    bind_to(cpus.cpus().front());
+    measure::bind_to_cpu(cpus.cpus().front());
     World world(groups.at(0), cpus);
     Targets targets(cpus);
     for (const bool busy : {true, false}) {

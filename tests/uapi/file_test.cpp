@@ -42,6 +42,36 @@ int in_child(Body body) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// A message of one byte that carries one descriptor.
+struct DescriptorMessage {
+    char byte = 'x';
+    iovec data{&byte, 1};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr header{};
+
+    DescriptorMessage() {
+        header.msg_iov = &data;
+        header.msg_iovlen = 1;
+        header.msg_control = control.data();
+        header.msg_controllen = control.size();
+    }
+    DescriptorMessage(const DescriptorMessage&) = delete;  // it points into itself
+    DescriptorMessage& operator=(const DescriptorMessage&) = delete;
+
+    void put(int fd) {
+        cmsghdr* part = CMSG_FIRSTHDR(&header);
+        part->cmsg_level = SOL_SOCKET;
+        part->cmsg_type = SCM_RIGHTS;
+        part->cmsg_len = CMSG_LEN(sizeof(int));
+        std::memcpy(CMSG_DATA(part), &fd, sizeof(fd));
+    }
+    int get() {
+        int fd = -1;
+        std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof(fd));
+        return fd;
+    }
+};
+
 std::string fdinfo(const Meta& meta) {
     std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
     std::ostringstream text;
@@ -130,38 +160,17 @@ TEST_CASE("A handle that is passed to another process works there, without the p
     REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets.data()) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        char byte = 0;
-        iovec iov{&byte, 1};
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-        msghdr message{};
-        message.msg_iov = &iov;
-        message.msg_iovlen = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        if (::recvmsg(sockets[1], &message, 0) != 1) ::_exit(1);
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&message)), sizeof(fd));
+        DescriptorMessage message;
+        if (::recvmsg(sockets[1], &message.header, 0) != 1) ::_exit(1);
         std::array<char, 64> buffer{};
-        ::_exit(::read(fd, buffer.data(), buffer.size()) == 8 ? 0 : 2);
+        ::_exit(::read(message.get(), buffer.data(), buffer.size()) == 8 ? 0 : 2);
     }
     {
         const Meta meta;
         REQUIRE(meta.attach(open_group(0, 0, 1)) == 0);
-        char byte = 'x';
-        iovec iov{&byte, 1};
-        alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-        msghdr message{};
-        message.msg_iov = &iov;
-        message.msg_iovlen = 1;
-        message.msg_control = control.data();
-        message.msg_controllen = control.size();
-        cmsghdr* header = CMSG_FIRSTHDR(&message);
-        header->cmsg_level = SOL_SOCKET;
-        header->cmsg_type = SCM_RIGHTS;
-        header->cmsg_len = CMSG_LEN(sizeof(int));
-        const int fd = meta.fd();
-        std::memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-        REQUIRE(::sendmsg(sockets[0], &message, 0) == 1);
+        DescriptorMessage message;
+        message.put(meta.fd());
+        REQUIRE(::sendmsg(sockets[0], &message.header, 0) == 1);
     }
     int status = 0;
     ::waitpid(child, &status, 0);

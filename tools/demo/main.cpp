@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: MIT
 // metagroup-demo: the counters of all CPUs, read in both ways, and what it costs.
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 #include <thread>
 
 #include "demo/compare.hpp"
 #include "demo/sides.hpp"
+#include "measure/affinity.hpp"
 
 namespace {
 
@@ -26,14 +24,6 @@ std::string default_events() {
     if (std::filesystem::exists("/sys/bus/event_source/devices/msr/events/tsc"))
         return "{cpu-clock,msr/tsc/,context-switches,page-faults}";
     return "{cpu-clock,task-clock,context-switches,page-faults}";
-}
-
-void bind_to(int cpu) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<unsigned>(cpu), &set);
-    if (::sched_setaffinity(0, sizeof(set), &set))
-        throw std::system_error(errno, std::generic_category(), "binding to a CPU");
 }
 
 double microseconds(std::uint64_t nanoseconds) {
@@ -74,7 +64,7 @@ int run(const std::string& events, const metagroup::CpuList& cpus, unsigned swee
     const auto groups = metagroup::parse_events(events);
     if (groups.size() != 1) throw std::invalid_argument("give one group: {event,event,...}");
 
-    bind_to(cpus.cpus().front());
+    measure::bind_to_cpu(cpus.cpus().front());
     demo::Sides sides(groups.front(), cpus);
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
 
