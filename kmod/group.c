@@ -311,8 +311,9 @@ int mg_group_control(struct mg_group *group, unsigned int perf_cmd)
 		return err;
 
 	for (i = 0; i < group->nr_members; i++) {
-		err = vfs_ioctl(group->members[i]->file, perf_cmd,
-				PERF_IOC_FLAG_GROUP);
+		struct file *file = group->members[i]->file;
+
+		err = file->f_op->unlocked_ioctl(file, perf_cmd, PERF_IOC_FLAG_GROUP);
 		if (err && !first)
 			first = err;
 	}
