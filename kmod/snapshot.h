@@ -9,8 +9,8 @@
 #ifndef MG_SNAPSHOT_H
 #define MG_SNAPSHOT_H
 
-#include <linux/align.h>
 #include <linux/cache.h>
+#include <linux/kernel.h>
 #include <linux/perf_metagroup.h>
 #include <linux/types.h>
 
