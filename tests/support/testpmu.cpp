@@ -37,4 +37,8 @@ void testpmu_move(int from, int to) {
     set("move", std::to_string(from) + " " + std::to_string(to));
 }
 
+void testpmu_set_registered(bool registered) {
+    set("registered", registered ? "1" : "0");
+}
+
 }  // namespace metagroup::test

@@ -4,10 +4,12 @@
  *
  * It counts nanoseconds, like cpu-clock, but has a limited number of counters
  * per CPU, so that groups are multiplexed and pinned ones fail; it can refuse
- * to read a group; and it moves its events to another CPU when told to.
+ * to read a group; and it moves its events to another CPU, or goes away under
+ * them, when told to.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/kstrtox.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -88,7 +90,8 @@ static int testpmu_event_init(struct perf_event *event)
 	return 0;
 }
 
-static struct pmu testpmu = {
+/* Copied at each registration: one leaves traces in the structure. */
+static const struct pmu testpmu_new = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_invalid_context,
 	.event_init = testpmu_event_init,
@@ -119,15 +122,50 @@ static const struct kernel_param_ops testpmu_move_ops = { .set = testpmu_move };
 module_param_cb(move, &testpmu_move_ops, NULL, 0200);
 MODULE_PARM_DESC(move, "\"FROM TO\": move all events between CPUs");
 
+/* Under the lock of parameters, which loading and unloading do not overlap. */
+static bool registered;
+
+static int testpmu_register(bool wanted)
+{
+	int err = 0;
+
+	if (wanted == registered)
+		return 0;
+	if (wanted) {
+		testpmu = testpmu_new;
+		err = perf_pmu_register(&testpmu, "metagroup_test", -1);
+	} else {
+		perf_pmu_unregister(&testpmu);
+	}
+	if (!err)
+		registered = wanted;
+	return err;
+}
+
+/* Linux before 6.15 wants all events closed before a PMU is unregistered. */
+static int testpmu_set_registered(const char *text, const struct kernel_param *param)
+{
+	bool wanted;
+	int err = kstrtobool(text, &wanted);
+
+	return err ? err : testpmu_register(wanted);
+}
+
+static const struct kernel_param_ops testpmu_registered_ops = {
+	.set = testpmu_set_registered,
+};
+module_param_cb(registered, &testpmu_registered_ops, NULL, 0200);
+MODULE_PARM_DESC(registered, "0: unregister the PMU, 1: register it");
+
 static int __init testpmu_init(void)
 {
-	return perf_pmu_register(&testpmu, "metagroup_test", -1);
+	return testpmu_register(true);
 }
 module_init(testpmu_init);
 
 static void __exit testpmu_exit(void)
 {
-	perf_pmu_unregister(&testpmu);
+	testpmu_register(false);
 }
 module_exit(testpmu_exit);
 

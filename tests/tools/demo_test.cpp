@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Tag [module]: needs the module, so it runs in guests only.
+// Tag [module]: needs the module, so it runs in guests only; [no-module]: the opposite.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -62,7 +62,7 @@ TEST_CASE("the demo refuses several groups and wrong CPUs") {
     CHECK(demo("-C 1-").status == 1);
 }
 
-TEST_CASE("without the module the demo says how to load it") {
+TEST_CASE("without the module the demo says how to load it", "[no-module]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
     const Outcome outcome = demo("-e '{cpu-clock}'");
     CHECK(outcome.status == 1);

@@ -5,10 +5,12 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <thread>
 
@@ -27,6 +29,14 @@ perf_event_attr testpmu_or_skip(std::uint64_t read_format) {
     const auto attr = testpmu_event(read_format);
     if (!attr) SKIP("the module metagroup_testpmu is not loaded");
     return *attr;
+}
+
+bool kernel_revokes_events() {
+    utsname system{};
+    ::uname(&system);
+    int major = 0, minor = 0;
+    REQUIRE(std::sscanf(system.release, "%d.%d", &major, &minor) == 2);
+    return major > 6 || (major == 6 && minor >= 15);
 }
 
 // The number of counters, back to the default at the end.
@@ -255,6 +265,29 @@ TEST_CASE("Sweeps go on while members move back and forth") {
     stop = true;
     mover.join();
     REQUIRE(last > 0);
+}
+
+TEST_CASE("A member whose PMU goes away is revoked and keeps its last counts") {
+    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
+    if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");
+    EventGroup group;
+    group.add(attr, 0);
+    group.add(attr, 0);
+    const EventGroup fine = open_group(1, kTimes, 1);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    REQUIRE(meta.attach(fine) == 0);
+    meta.read();
+    testpmu_set_registered(false);
+    const Framed framed = read_framed(meta);
+    const long enabled = meta.control(PERF_METAGROUP_IOC_ENABLE);
+    testpmu_set_registered(true);
+
+    REQUIRE(framed.frames[0].record.status == PERF_METAGROUP_REVOKED);
+    REQUIRE(framed.frames[0].payload == group.read());
+    REQUIRE(framed.frames[1].record.status == PERF_METAGROUP_OK);
+    REQUIRE(meta.member(0).status == PERF_METAGROUP_REVOKED);
+    REQUIRE(enabled == -ENODEV);
 }
 
 TEST_CASE("A group of a cgroup without tasks on that CPU is inactive") {
