@@ -3,7 +3,6 @@
  * The file operations of /dev/perf_metagroup, and the only place that touches
  * user memory. uapi/linux/perf_metagroup.h specifies all of it.
  */
-#include <linux/compat.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/mm.h>

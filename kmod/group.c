@@ -88,20 +88,20 @@ int mg_group_grow(struct mg_group *group, u32 payload)
 	return err;
 }
 
-/* Put @member last on @cpu, as member number @place there. */
+/* Put @member last on @cpu. Return: how many are there before it. */
 static u32 mg_group_link(struct mg_group *group, struct mg_member *member, int cpu)
 {
 	struct mg_member **link = &group->on_cpu[cpu];
-	u32 place = 0;
+	u32 before = 0;
 
 	for (; *link; link = &(*link)->next)
-		place++;
+		before++;
 	*link = member;
 	member->next = NULL;
 	member->cpu = cpu;
 	cpumask_set_cpu(cpu, group->cpus);
 	cpumask_set_cpu(cpu, group->running);
-	return place;
+	return before;
 }
 
 static void mg_group_unlink(struct mg_group *group, struct mg_member *member)
