@@ -97,16 +97,31 @@ TEST_CASE("Running counters read between two reads of their own") {
     }
 }
 
-TEST_CASE("Running clocks advance from one read to the next") {
-    const auto groups = open_everywhere(0, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
-    auto last = words(meta.read());
-    for (int round = 0; round < 100; ++round) {
-        const auto now = words(meta.read());
-        for (std::size_t i = 0; i < now.size(); ++i)
-            REQUIRE(now[i] > last[i]);
-        last = now;
+TEST_CASE("Running clocks and times advance from one read to the next, siblings' too") {
+    // No read(2) of a member in between: it would bring up to date what a sweep has left.
+    for (const std::uint64_t read_format : {std::uint64_t{0}, kTimes, kTimes | PERF_FORMAT_GROUP}) {
+        std::vector<EventGroup> groups;
+        for (const int cpu : online_cpus()) {
+            EventGroup& group = groups.emplace_back();
+            for (int i = 0; i < 3; ++i)
+                group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, read_format), cpu);
+        }
+        const Meta meta;
+        REQUIRE(meta.attach(groups) == 0);
+        const std::size_t per_member = meta.info().raw_size / 8 / groups.size();
+        const bool grouped = read_format & PERF_FORMAT_GROUP;
+        auto last = words(meta.read());
+        for (int round = 0; round < 100; ++round) {
+            const auto now = words(meta.read());
+            for (std::size_t i = 0; i < now.size(); ++i) {
+                CAPTURE(read_format, round, i);
+                if (grouped && i % per_member == 0)
+                    REQUIRE(now[i] == 3);
+                else
+                    REQUIRE(now[i] > last[i]);
+            }
+            last = now;
+        }
     }
 }
 
