@@ -181,6 +181,7 @@ static int mg_group_reserve(struct mg_group *group, struct mg_member **added,
 static int mg_group_add(struct mg_group *group, struct mg_member **added,
 			u32 count, u32 *first)
 {
+	u32 linked;
 	u32 i;
 	int err;
 
@@ -188,18 +189,17 @@ static int mg_group_add(struct mg_group *group, struct mg_member **added,
 	if (err)
 		return err;
 
-	err = mg_group_reserve(group, added, count);
-	if (err)
-		goto unlock;
+	for (linked = 0; linked < count && !err; linked++)
+		if (mg_group_link(group, added[linked],
+				  READ_ONCE(added[linked]->leader->cpu)) >= MG_MAX_PER_CPU)
+			err = -E2BIG;
 
-	for (i = 0; i < count; i++) {
-		if (mg_group_link(group, added[i], READ_ONCE(added[i]->leader->cpu)) <
-		    MG_MAX_PER_CPU)
-			continue;
-		do {
-			mg_group_unlink(group, added[i]);
-		} while (i--);
-		err = -E2BIG;
+	/* Last: what it has enlarged stays so. */
+	if (!err)
+		err = mg_group_reserve(group, added, count);
+	if (err) {
+		while (linked--)
+			mg_group_unlink(group, added[linked]);
 		goto unlock;
 	}
 
@@ -208,8 +208,8 @@ static int mg_group_add(struct mg_group *group, struct mg_member **added,
 		added[i]->id = group->next_id++;
 		group->members[group->nr_members++] = added[i];
 	}
-unlock:
 	mg_group_lay_out(group);
+unlock:
 	mg_group_unlock(group);
 	return err;
 }

@@ -54,6 +54,23 @@ TEST_CASE("The largest group that the kernel allows is read whole") {
     REQUIRE(meta.read() == group.read());
 }
 
+TEST_CASE("A refused attach leaves the size of a read as it was") {
+    const Meta meta;
+    const EventGroup small = open_group(1, 0, 1, true);
+    REQUIRE(meta.attach(small) == 0);
+    const auto before = meta.info().framed_size;
+
+    allow_many_files();
+    const auto larger = software_event(PERF_COUNT_SW_DUMMY, kFormat | kTimes);
+    std::vector<EventGroup> too_many(meta.info().max_per_cpu + 1);
+    for (EventGroup& group : too_many)
+        group.add(larger, 0);
+    REQUIRE(meta.attach(too_many) == -E2BIG);
+    REQUIRE(meta.info().framed_size == before);
+    REQUIRE(meta.info().cpus == 1);
+    REQUIRE(meta.read() == small.read());
+}
+
 TEST_CASE("A member that would make the snapshot too large is refused, and the others stay") {
     const Meta meta;
     const auto groups = nearly_too_many(meta.info(), 1);
