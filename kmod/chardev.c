@@ -82,6 +82,14 @@ static const char * const mg_status_names[] = {
 	[PERF_METAGROUP_REVOKED] = "revoked",
 };
 
+static const char * const mg_mode_names[] = {
+	[0] = "normal",
+	[PERF_METAGROUP_MODE_QUIET] = "quiet",
+	[PERF_METAGROUP_MODE_SPARE_ISOLATED] = "spare-isolated",
+	[PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED] =
+		"quiet spare-isolated",
+};
+
 static void mg_show_fdinfo(struct seq_file *seq, struct file *file)
 {
 	struct mg_handle *handle = file->private_data;
@@ -96,9 +104,7 @@ static void mg_show_fdinfo(struct seq_file *seq, struct file *file)
 
 	seq_printf(seq, "format:\t%s\n",
 		   READ_ONCE(handle->format) ? "framed" : "raw");
-	seq_printf(seq, "mode:\t%s%s\n",
-		   group->mode & PERF_METAGROUP_MODE_QUIET ? "quiet " : "",
-		   group->mode & PERF_METAGROUP_MODE_SPARE_ISOLATED ? "spare-isolated" : "");
+	seq_printf(seq, "mode:\t%s\n", mg_mode_names[group->mode]);
 	seq_printf(seq, "sweeps:\t%llu\n", stats->sweeps);
 	seq_printf(seq, "sweep_last_ns:\t%llu\n", stats->last);
 	seq_printf(seq, "sweep_max_ns:\t%llu\n", stats->max);
