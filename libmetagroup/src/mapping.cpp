@@ -50,7 +50,7 @@ Mapping::~Mapping() {
 }
 
 void Mapping::unmap() noexcept {
-    if (!memory_.empty()) ::munmap(const_cast<std::byte*>(memory_.data()), memory_.size());
+    if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
     memory_ = {};
 }
 
@@ -68,7 +68,7 @@ void Mapping::map() {
                                                    : "cannot map the meta-group");
     }
     unmap();
-    memory_ = {static_cast<const std::byte*>(memory), info.framed_size};
+    memory_ = {static_cast<std::byte*>(memory), info.framed_size};
 }
 
 // Bytes of the snapshot, or nothing if this memory is no longer, or not all, that it is in.

@@ -54,7 +54,7 @@ class PerFdReader final : public Reader {
 
     SnapshotView sweep() override {
         read(swept_, {});
-        return swept_;
+        return static_cast<const SnapshotView&>(swept_);
     }
 
     void enable() override {

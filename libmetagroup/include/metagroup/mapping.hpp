@@ -41,7 +41,7 @@ class METAGROUP_API Mapping {
     [[nodiscard]] std::size_t size() const noexcept;
 
     detail::UniqueFd fd_;
-    std::span<const std::byte> memory_;
+    std::span<std::byte> memory_;  // read-only, by its pages
 };
 
 }  // namespace metagroup
