@@ -130,6 +130,9 @@ bool mg_quiet_read(struct mg_group *group, int cpu)
 	naps = smp_load_acquire(&on_cpu->naps);
 	if (!(naps & 1))
 		return false;
+	/* Interrupted asleep, it is still on its way to say that it woke. */
+	if (on_cpu->asleep.mono < on_cpu->swept)
+		return false;
 
 	for (member = on_cpu->first; member; member = member->next) {
 		int ret;
