@@ -37,6 +37,7 @@ struct mg_cpu {
 	raw_spinlock_t lock;
 	u32 naps;			/* @lock; odd: asleep, counts are as of @asleep */
 	struct mg_now asleep;		/* @lock */
+	u64 swept;			/* sweep: when read last, if not asleep */
 } ____cacheline_aligned;
 
 /*

@@ -238,7 +238,7 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 		if (ret)
 			return ret;
 		if (arg.flags || arg.reserved || arg.nr_words > MG_MAX_CPU_WORDS ||
-		    !arg.cpus != !arg.nr_words || (!arg.buffer && arg.buffer_size))
+		    !arg.cpus != !arg.nr_words || !arg.buffer != !arg.buffer_size)
 			return -EINVAL;
 	}
 

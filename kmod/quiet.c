@@ -4,8 +4,9 @@
  * sweep then takes them from memory, from its own CPU. A CPU that is awake, or
  * whose sleep cannot be trusted, is interrupted as ever.
  *
- * The tracepoint cpu_idle is called on the CPU itself with interrupts off, and
- * while RCU watches, before every sleep and after it.
+ * The tracepoint cpu_idle is called on the CPU itself, while RCU watches, before
+ * every sleep, with interrupts off, and after it, in older kernels with
+ * interrupts on.
  */
 #include <linux/cpumask.h>
 #include <linux/errno.h>
@@ -40,9 +41,11 @@ unlock:
 
 static void mg_quiet_wake_up(struct mg_cpu *on_cpu)
 {
-	raw_spin_lock(&on_cpu->lock);
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&on_cpu->lock, flags);
 	mg_quiet_wake(on_cpu);
-	raw_spin_unlock(&on_cpu->lock);
+	raw_spin_unlock_irqrestore(&on_cpu->lock, flags);
 }
 
 static void mg_quiet_cpu_idle(void *data, unsigned int state, unsigned int cpu)
@@ -126,6 +129,9 @@ bool mg_quiet_read(struct mg_group *group, int cpu)
 	/* Pairs with mg_quiet_fall_asleep(): what was read then is seen. */
 	naps = smp_load_acquire(&on_cpu->naps);
 	if (!(naps & 1))
+		return false;
+	/* Interrupted asleep, it is still on its way to say that it woke. */
+	if (on_cpu->asleep.mono < on_cpu->swept)
 		return false;
 
 	for (member = on_cpu->first; member; member = member->next) {

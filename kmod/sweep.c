@@ -57,12 +57,14 @@ static void mg_sweep_cpu(void *info)
 {
 	struct mg_group *group = info;
 	int cpu = smp_processor_id();
+	struct mg_cpu *on_cpu = &group->on_cpu[cpu];
 	struct mg_now now = mg_now_on(cpu);
 	struct mg_member *member;
 	bool running = false;
 	int ret;
 
-	for (member = group->on_cpu[cpu].first; member; member = member->next) {
+	on_cpu->swept = now.mono;
+	for (member = on_cpu->first; member; member = member->next) {
 		ret = mg_sweep_member(group, member, &now);
 		if (ret == PERF_METAGROUP_OK)
 			running = true;
@@ -80,13 +82,15 @@ static void mg_sweep_cpu(void *info)
  */
 static void mg_sweep_from_here(struct mg_group *group, int cpu)
 {
+	struct mg_cpu *on_cpu = &group->on_cpu[cpu];
 	struct mg_member *member;
 	struct mg_now now;
 	int ret;
 
-	for (member = group->on_cpu[cpu].first; member; member = member->next) {
+	for (member = on_cpu->first; member; member = member->next) {
 		local_irq_disable();
 		now = mg_now_on(cpu);
+		on_cpu->swept = now.mono;
 		ret = mg_sweep_member(group, member, &now);
 		local_irq_enable();
 

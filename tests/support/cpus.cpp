@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <fstream>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 
@@ -74,6 +75,42 @@ void burn_ms(int milliseconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     while (std::chrono::steady_clock::now() < end) {
     }
+}
+
+BusyCpu::BusyCpu(int cpu)
+    : thread_([this, cpu] {
+          run_on(cpu);
+          started_ = true;
+          while (!stop_) {
+          }
+      }) {
+    while (!started_)
+        std::this_thread::yield();
+}
+
+BusyCpu::~BusyCpu() {
+    stop_ = true;
+    thread_.join();
+}
+
+std::uint64_t function_calls(int cpu) {
+    std::ifstream file("/proc/interrupts");
+    std::string line, name;
+    std::getline(file, line);  // the CPUs that are online, a column each
+    std::istringstream columns(line);
+    std::size_t column = 0;
+    while (columns >> name && name != "CPU" + std::to_string(cpu))
+        ++column;
+    while (std::getline(file, line)) {
+        if (line.find("Function call interrupts") == std::string::npos) continue;
+        std::istringstream fields(line);
+        std::uint64_t count = 0;
+        fields >> name;
+        for (std::size_t i = 0; i <= column; ++i)
+            fields >> count;
+        if (fields) return count;
+    }
+    throw std::runtime_error("/proc/interrupts does not list function call interrupts");
 }
 
 }  // namespace metagroup::test

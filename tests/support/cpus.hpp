@@ -2,6 +2,9 @@
 // CPUs: which are online, taking one offline, running on one.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
+#include <thread>
 #include <vector>
 
 namespace metagroup::test {
@@ -33,5 +36,21 @@ void run_anywhere();
 
 // Keep the CPU busy.
 void burn_ms(int milliseconds);
+
+// A CPU that does not sleep while this lives.
+class BusyCpu {
+  public:
+    explicit BusyCpu(int cpu);
+    ~BusyCpu();
+    BusyCpu(const BusyCpu&) = delete;
+    BusyCpu& operator=(const BusyCpu&) = delete;
+
+  private:
+    std::atomic<bool> started_ = false, stop_ = false;
+    std::thread thread_;
+};
+
+// Function call interrupts that this CPU has received so far.
+std::uint64_t function_calls(int cpu);
 
 }  // namespace metagroup::test

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -18,6 +19,12 @@ long result(long returned) {
 
 void demand(bool condition, const char* what) {
     if (!condition) throw std::runtime_error(what);
+}
+
+Bytes cut(Bytes bytes, long got, const char* what) {
+    if (got < 0) throw std::system_error(static_cast<int>(-got), std::generic_category(), what);
+    bytes.resize(static_cast<std::size_t>(got));
+    return bytes;
 }
 
 }  // namespace
@@ -89,19 +96,65 @@ long Meta::control(unsigned long command) const {
     return ioctl(command, nullptr);
 }
 
+long Meta::set_mode(unsigned long mode) const {
+    perf_metagroup_mode arg{};
+    arg.size = sizeof(arg);
+    arg.mode = static_cast<__u32>(mode);
+    return ioctl(PERF_METAGROUP_IOC_SET_MODE, &arg);
+}
+
+long Meta::sweep() const {
+    return ioctl(PERF_METAGROUP_IOC_SWEEP, nullptr);
+}
+
+long Meta::sweep(perf_metagroup_sweep arg) const {
+    arg.size = sizeof(arg);
+    return ioctl(PERF_METAGROUP_IOC_SWEEP, &arg);
+}
+
+long Meta::sweep_on(const std::vector<int>& cpus) const {
+    const auto words = cpu_words(cpus);
+    perf_metagroup_sweep arg{};
+    arg.cpus = reinterpret_cast<std::uintptr_t>(words.data());
+    arg.nr_words = static_cast<unsigned>(words.size());
+    return sweep(arg);
+}
+
+Bytes Meta::sweep_copy(const std::vector<int>& cpus) const {
+    const auto words = cpu_words(cpus);
+    Bytes bytes = room();
+    perf_metagroup_sweep arg{};
+    arg.cpus = reinterpret_cast<std::uintptr_t>(words.data());
+    arg.nr_words = static_cast<unsigned>(words.size());
+    arg.buffer = reinterpret_cast<std::uintptr_t>(bytes.data());
+    arg.buffer_size = bytes.size();
+    const long got = sweep(arg);
+    return cut(std::move(bytes), got, "SWEEP of a meta-group");
+}
+
 long Meta::read(void* buffer, std::size_t size) const {
     return result(::read(fd(), buffer, size));
 }
 
 Bytes Meta::read() const {
-    const perf_metagroup_info now = info();
-    Bytes bytes(std::max(now.raw_size, now.framed_size) + 64 * 1024);
+    Bytes bytes = room();
     const long got = read(bytes.data(), bytes.size());
-    if (got < 0)
-        throw std::system_error(static_cast<int>(-got), std::generic_category(),
-                                "read of a meta-group");
-    bytes.resize(static_cast<std::size_t>(got));
-    return bytes;
+    return cut(std::move(bytes), got, "read of a meta-group");
+}
+
+Bytes Meta::room() const {
+    const perf_metagroup_info now = info();
+    return Bytes(std::max(now.raw_size, now.framed_size) + 64 * 1024);
+}
+
+std::vector<__u64> cpu_words(const std::vector<int>& cpus) {
+    std::vector<__u64> words(1);
+    for (const int cpu : cpus) {
+        const auto word = static_cast<std::size_t>(cpu / 64);
+        words.resize(std::max(words.size(), word + 1));
+        words[word] |= __u64{1} << cpu % 64;
+    }
+    return words;
 }
 
 Framed take_apart(const Bytes& bytes) {

@@ -30,11 +30,19 @@ class Meta {
     perf_metagroup_member member(unsigned number) const;
     perf_metagroup_info info() const;
     long control(unsigned long command) const;
+    long set_mode(unsigned long mode) const;
+
+    long sweep() const;  // all CPUs, no copy
+    long sweep(perf_metagroup_sweep arg) const;
+    long sweep_on(const std::vector<int>& cpus) const;     // no copy
+    Bytes sweep_copy(const std::vector<int>& cpus) const;  // must succeed
 
     long read(void* buffer, std::size_t size) const;
     Bytes read() const;  // with a buffer that is large enough; must succeed
 
   private:
+    Bytes room() const;  // for a read, and more
+
     Fd fd_;
 };
 
@@ -51,6 +59,9 @@ struct Framed {
 
 Framed take_apart(const Bytes& bytes);
 Framed read_framed(const Meta& meta);
+
+// The mask that SWEEP wants, just long enough.
+std::vector<__u64> cpu_words(const std::vector<int>& cpus);
 
 // What concatenated read(2)s of the leaders give.
 Bytes concatenated(const std::vector<EventGroup>& groups);

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// The mapped snapshot.
+#include <catch2/catch_test_macros.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "support/cpus.hpp"
+#include "support/mapping.hpp"
+#include "support/meta.hpp"
+#include "support/perf.hpp"
+
+using namespace metagroup::test;
+
+namespace {
+
+constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+constexpr std::size_t kPage = 4096;
+
+// Members until the snapshot needs more than `bytes`.
+void outgrow(const Meta& meta, std::vector<EventGroup>& groups, std::size_t bytes) {
+    const auto cpus = online_cpus();
+    for (std::size_t i = 0; meta.info().framed_size <= bytes; ++i) {
+        groups.push_back(open_group(cpus[i % cpus.size()], kFormat, 1, true));
+        REQUIRE(meta.attach(groups.back()) == 0);
+    }
+}
+
+template <typename Body>
+int in_child(Body body) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(body());
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+}  // namespace
+
+TEST_CASE("A mapping shows after a sweep what a framed read gives") {
+    std::vector<EventGroup> groups;
+    for (int events = 1; events <= 8; ++events)
+        groups.push_back(open_group(online_cpus().back(), kFormat, events, true));
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    meta.control(PERF_METAGROUP_IOC_ENABLE);
+    burn_ms(2);
+    meta.control(PERF_METAGROUP_IOC_DISABLE);
+
+    const Mapping mapping(meta);
+    REQUIRE(meta.sweep() == 0);
+    const Framed mapped = mapping.framed();
+    const Framed read = read_framed(meta);
+    REQUIRE(mapped.head.size == read.head.size);
+    REQUIRE(mapped.head.stride == read.head.stride);
+    REQUIRE(mapped.head.sequence + 1 == read.head.sequence);
+    REQUIRE(mapped.head.count == read.head.count);
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        perf_metagroup_record expected = read.frames[i].record;
+        expected.time = mapped.frames[i].record.time;
+        REQUIRE(std::memcmp(&mapped.frames[i].record, &expected, sizeof(expected)) == 0);
+        REQUIRE(mapped.frames[i].payload == read.frames[i].payload);
+        REQUIRE(mapped.frames[i].payload == groups[i].read());
+    }
+}
+
+TEST_CASE("A read renews a mapping as SWEEP does") {
+    const auto groups = open_everywhere(kFormat, 1);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    const Mapping mapping(meta);
+    const Framed read = read_framed(meta);
+    const Framed mapped = mapping.framed();
+    REQUIRE(mapped.head.sequence == read.head.sequence);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        REQUIRE(mapped.frames[i].payload == read.frames[i].payload);
+}
+
+TEST_CASE("A snapshot can be mapped before anything is attached") {
+    const Meta meta;
+    const Mapping mapping(meta);
+    REQUIRE(mapping.framed().head.count == 0);
+    REQUIRE(mapping.framed().head.size == sizeof(perf_metagroup_snapshot));
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.framed().head.sequence == 1);
+
+    const EventGroup group = open_group(0, kFormat, 1, true);
+    REQUIRE(meta.attach(group) == 0);
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE_FALSE(mapping.moved());
+    REQUIRE(mapping.framed().frames.at(0).payload == group.read());
+}
+
+TEST_CASE("A member that no sweep has seen to is mapped as stale, from before") {
+    const Meta meta;
+    const Mapping mapping(meta);
+    meta.sweep();
+    const EventGroup group = open_group(0, kFormat, 1);
+    REQUIRE(meta.attach(group) == 0);
+    const Framed mapped = mapping.framed();
+    REQUIRE(mapped.frames.at(0).record.status == PERF_METAGROUP_STALE);
+    REQUIRE(mapped.frames[0].record.time < mapped.head.begin);
+    REQUIRE(mapped.frames[0].payload.empty());
+}
+
+TEST_CASE("Every sweep leaves the version even and different") {
+    const Meta meta;
+    const Mapping mapping(meta);
+    for (int round = 0; round < 3; ++round) {
+        const unsigned before = mapping.version();
+        meta.sweep();
+        REQUIRE(mapping.version() != before);
+        REQUIRE(mapping.version() % 2 == 0);
+    }
+}
+
+TEST_CASE("A mapping cannot be written, now or later") {
+    const Meta meta;
+    REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ | PROT_WRITE, MAP_SHARED) == -EPERM);
+    REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE) == -EPERM);
+    for (const int flags : {MAP_SHARED, MAP_PRIVATE}) {
+        CAPTURE(flags);
+        const Mapping mapping(meta, kPage, flags);
+        void* const at = const_cast<unsigned char*>(mapping.bytes());
+        REQUIRE(::mprotect(at, kPage, PROT_READ | PROT_WRITE) == -1);
+        REQUIRE(errno == EACCES);
+
+        // Nor as a debugger writes, which copies private pages.
+        const Fd memory(::open("/proc/self/mem", O_RDWR));
+        REQUIRE(memory);
+        REQUIRE(::pwrite(memory.get(), "x", 1, static_cast<off_t>(
+            reinterpret_cast<std::uintptr_t>(at))) == -1);
+    }
+}
+
+TEST_CASE("Only the beginning of a snapshot can be mapped, and no more than there is") {
+    const Meta meta;
+    REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED) == 0);
+    REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED, kPage) == -EINVAL);
+    REQUIRE(try_to_map(meta.fd(), 2 * meta.info().max_snapshot, PROT_READ, MAP_SHARED) == -EINVAL);
+
+    std::vector<EventGroup> groups;
+    outgrow(meta, groups, 3 * kPage);
+    REQUIRE(try_to_map(meta.fd(), meta.info().framed_size, PROT_READ, MAP_SHARED) == 0);
+    REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED) == 0);
+    REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED, kPage) == -EINVAL);
+}
+
+TEST_CASE("A mapping cannot be enlarged") {
+    const Meta meta;
+    std::vector<EventGroup> groups;
+    outgrow(meta, groups, 3 * kPage);
+    Mapping mapping(meta, kPage);
+    void* const at = const_cast<unsigned char*>(mapping.bytes());
+    REQUIRE(::mremap(at, kPage, 2 * kPage, MREMAP_MAYMOVE) == MAP_FAILED);
+    REQUIRE(errno == EFAULT);
+}
+
+TEST_CASE("A private mapping shows what sweeps find, too") {
+    const EventGroup group = open_group(0, kFormat, 1, true);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    const Mapping mapping(meta, 0, MAP_PRIVATE);
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.framed().frames.at(0).payload == group.read());
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.framed().head.sequence == 2);
+}
+
+TEST_CASE("A handle must be open for reading to be mapped") {
+    const Fd writing(::open(PERF_METAGROUP_DEVICE, O_WRONLY));
+    REQUIRE(try_to_map(writing.get(), kPage, PROT_READ, MAP_SHARED) == -EACCES);
+    const Fd reading(::open(PERF_METAGROUP_DEVICE, O_RDONLY));
+    REQUIRE(try_to_map(reading.get(), kPage, PROT_READ, MAP_SHARED) == 0);
+}
+
+TEST_CASE("A mapping that the snapshot has outgrown says so and stays as it was") {
+    const Meta meta;
+    std::vector<EventGroup> groups;
+    groups.push_back(open_group(0, kFormat, 4, true));
+    REQUIRE(meta.attach(groups[0]) == 0);
+    const Mapping old(meta, kPage);
+    REQUIRE(meta.sweep() == 0);
+    const auto sequence = old.framed().head.sequence;
+    REQUIRE_FALSE(old.moved());
+
+    outgrow(meta, groups, 8 * kPage);
+    REQUIRE(old.moved());
+    REQUIRE(old.version() % 2 == 0);
+    const Bytes frozen(old.bytes(), old.bytes() + old.size());
+
+    const Mapping fresh(meta);
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE_FALSE(fresh.moved());
+    REQUIRE(fresh.framed().head.count == groups.size());
+    REQUIRE(fresh.framed().head.sequence == sequence + 1);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        REQUIRE(fresh.framed().frames[i].payload == groups[i].read());
+    REQUIRE(std::equal(frozen.begin(), frozen.end(), old.bytes()));
+}
+
+TEST_CASE("A group that grows in a sweep moves the snapshot, and nothing is lost") {
+    EventGroup group = open_group(online_cpus().back(), kFormat, 1, true);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    const Mapping old(meta, kPage);
+    while (group.fds.size() < 600)
+        group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), online_cpus().back());
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(old.moved());
+    REQUIRE(old.version() % 2 == 0);
+    const Mapping fresh(meta);
+    REQUIRE_FALSE(fresh.moved());
+    REQUIRE(fresh.version() % 2 == 0);
+    REQUIRE(fresh.framed().frames.at(0).payload == group.read());
+}
+
+TEST_CASE("Members come and go under a mapping") {
+    const auto groups = open_everywhere(kFormat, 2, true);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    const Mapping mapping(meta);
+    for (unsigned member = 0; member < groups.size(); ++member)
+        REQUIRE(meta.detach(member) == 0);
+    REQUIRE(mapping.framed().head.count == 0);
+    REQUIRE(meta.attach(groups) == 0);
+    REQUIRE(meta.sweep() == 0);
+    const Framed mapped = mapping.framed();
+    REQUIRE(mapped.head.count == groups.size());
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        REQUIRE(mapped.frames[i].record.member == groups.size() + i);
+        REQUIRE(mapped.frames[i].payload == groups[i].read());
+    }
+}
+
+TEST_CASE("A mapping outlives the descriptor, and the members are free when both are gone") {
+    const auto groups = open_everywhere(kFormat, 2, true);
+    Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    Mapping mapping(meta);
+    REQUIRE(meta.sweep() == 0);
+    meta.close();
+    REQUIRE(mapping.framed().frames.back().payload == groups.back().read());
+    mapping.unmap();
+    REQUIRE(Meta().attach(groups) == 0);
+}
+
+TEST_CASE("A part of a mapping can be given back") {
+    const Meta meta;
+    std::vector<EventGroup> groups;
+    outgrow(meta, groups, 3 * kPage);
+    const Mapping mapping(meta);
+    void* const second = const_cast<unsigned char*>(mapping.bytes()) + kPage;
+    REQUIRE(::munmap(second, kPage) == 0);
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.version() % 2 == 0);
+    const auto& third = *reinterpret_cast<const unsigned char*>(mapping.bytes() + 2 * kPage);
+    REQUIRE(third == third);  // no SIGSEGV, nor SIGBUS
+}
+
+TEST_CASE("A forked child sees the sweeps of its parent") {
+    const EventGroup group = open_group(0, kFormat, 1);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    const Mapping mapping(meta);
+    REQUIRE(meta.sweep() == 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::alarm(60);
+        while (mapping.framed().head.sequence < 50)
+            ::usleep(100);
+        ::_exit(0);
+    }
+    for (int sweep = 1; sweep < 50; ++sweep)
+        REQUIRE(meta.sweep() == 0);
+    int status = -1;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status));
+    REQUIRE(WEXITSTATUS(status) == 0);
+}
+
+TEST_CASE("Another process maps for itself and sees all that a sweep finds") {
+    const auto groups = open_everywhere(kFormat, 1, true);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    const int status = in_child([&] {
+        const Mapping mapping(meta);
+        if (meta.sweep()) return 1;
+        const Framed mapped = mapping.framed();
+        for (std::size_t i = 0; i < groups.size(); ++i)
+            if (mapped.frames.at(i).payload != groups[i].read()) return 2;
+        return 0;
+    });
+    REQUIRE(status == 0);
+}
