@@ -27,7 +27,7 @@ static int mg_group_reserve(struct mg_group *group, struct mg_member **added,
 		struct mg_event_info info;
 
 		/* Being moved is no obstacle: a sweep grows what is too small. */
-		mg_event_describe(added[i]->leader, &info, NULL, 0);
+		mg_event_describe(&added[i]->source, &info, NULL, 0);
 		payload = max(payload, info.payload);
 	}
 
@@ -61,7 +61,7 @@ static int mg_group_add(struct mg_group *group, struct mg_member **added,
 
 	for (linked = 0; linked < count && !err; linked++)
 		if (mg_group_link(group, added[linked],
-				  READ_ONCE(added[linked]->leader->cpu)) >= MG_MAX_PER_CPU)
+				  READ_ONCE(added[linked]->source.leader->cpu)) >= MG_MAX_PER_CPU)
 			err = -E2BIG;
 
 	/* Last: what it has enlarged stays so. */

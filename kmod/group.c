@@ -23,7 +23,7 @@ static void mg_group_blank(const struct mg_group *group, struct mg_member *membe
 		.member = member->id,
 		.cpu = member->cpu,
 		.status = spared ? PERF_METAGROUP_SPARED : PERF_METAGROUP_STALE,
-		.read_format = member->leader->attr.read_format,
+		.read_format = member->source.read_format,
 	};
 }
 
@@ -170,9 +170,9 @@ void mg_group_unlink(struct mg_group *group, struct mg_member *member)
 /* Follow an event that its PMU has moved to another CPU. */
 void mg_group_rehome(struct mg_group *group, struct mg_member *member)
 {
-	mg_event_wait_moved(member->leader);
+	mg_event_wait_moved(member->source.leader);
 	mg_group_unlink(group, member);
-	mg_group_link(group, member, READ_ONCE(member->leader->cpu));
+	mg_group_link(group, member, READ_ONCE(member->source.leader->cpu));
 	mg_group_blank(group, member);
 }
 
@@ -183,10 +183,10 @@ int mg_member_describe(struct mg_member *member, struct mg_event_info *info,
 	int err;
 
 	for (;;) {
-		err = mg_event_describe(member->leader, info, ids, max_ids);
+		err = mg_event_describe(&member->source, info, ids, max_ids);
 		if (err != -EAGAIN || !--tries)
 			return err;
-		mg_event_wait_moved(member->leader);
+		mg_event_wait_moved(member->source.leader);
 	}
 }
 
@@ -271,7 +271,7 @@ int mg_group_info(struct mg_group *group, struct mg_group_info *info)
 	for (i = 0; i < group->nr_members; i++) {
 		struct mg_event_info event;
 
-		mg_event_describe(group->members[i]->leader, &event, NULL, 0);
+		mg_event_describe(&group->members[i]->source, &event, NULL, 0);
 		info->raw_size += event.payload;
 	}
 	mg_group_unlock(group);

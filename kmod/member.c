@@ -15,13 +15,13 @@ static DEFINE_SPINLOCK(mg_claims_lock);
 
 static int mg_member_claim(struct mg_member *member)
 {
-	unsigned long key = (unsigned long)member->leader;
+	unsigned long key = (unsigned long)member->source.leader;
 	struct mg_member *other;
 	int err = 0;
 
 	spin_lock(&mg_claims_lock);
 	hash_for_each_possible(mg_claims, other, claim, key)
-		if (other->leader == member->leader)
+		if (other->source.leader == member->source.leader)
 			err = -EBUSY;
 	if (!err)
 		hash_add(mg_claims, &member->claim, key);
@@ -65,7 +65,7 @@ struct mg_member *mg_member_create(int fd, u32 *reason)
 		goto put;
 	}
 	member->file = file;
-	member->leader = leader;
+	member->source = mg_event_source(leader);
 
 	err = mg_member_claim(member);
 	if (err) {

@@ -8,8 +8,9 @@
 
 #include <linux/fs.h>
 #include <linux/list.h>
-#include <linux/perf_event.h>
 #include <linux/perf_metagroup.h>
+
+#include "event.h"
 
 /*
  * Fields without a note are constant. "sweep": written by the handler on the
@@ -17,7 +18,7 @@
  */
 struct mg_member {
 	/* what the handler reads, first, on one cache line */
-	struct perf_event *leader;
+	struct mg_source source;
 	struct perf_metagroup_record *record;	/* mg_group.mutex */
 	struct mg_member *next;			/* on that CPU; mg_group.mutex */
 	int cpu;				/* mg_group.mutex */

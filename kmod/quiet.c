@@ -16,26 +16,20 @@
 #include <linux/tracepoint.h>
 #include <trace/events/power.h>
 
-#include "event.h"
 #include "quiet.h"
+#include "read.h"
 
 static DEFINE_MUTEX(mg_quiet_mutex);	/* inside mg_group.mutex */
 static LIST_HEAD(mg_quiet_groups);	/* mg_quiet_mutex; readers: RCU */
 static unsigned int mg_nr_quiet;	/* mg_quiet_mutex */
 
-static void mg_quiet_fall_asleep(struct mg_cpu *on_cpu, int cpu)
+static void mg_quiet_fall_asleep(struct mg_cpu *on_cpu)
 {
-	struct mg_member *member;
-
 	raw_spin_lock(&on_cpu->lock);
 	mg_quiet_wake(on_cpu);
-	on_cpu->asleep = mg_now_on(cpu);
-	for (member = on_cpu->first; member; member = member->next)
-		if (mg_event_refresh(member->leader))
-			goto unlock;
-	/* Pairs with the first look in mg_quiet_read(). */
-	smp_store_release(&on_cpu->naps, on_cpu->naps + 1);
-unlock:
+	if (!mg_read_ahead(on_cpu))
+		/* Pairs with the first look in mg_quiet_read(). */
+		smp_store_release(&on_cpu->naps, on_cpu->naps + 1);
 	raw_spin_unlock(&on_cpu->lock);
 }
 
@@ -60,7 +54,7 @@ static void mg_quiet_cpu_idle(void *data, unsigned int state, unsigned int cpu)
 		if (state == PWR_EVENT_EXIT)
 			mg_quiet_wake_up(on_cpu);
 		else
-			mg_quiet_fall_asleep(on_cpu, cpu);
+			mg_quiet_fall_asleep(on_cpu);
 	}
 }
 
@@ -123,7 +117,6 @@ unlock:
 bool mg_quiet_read(struct mg_group *group, int cpu)
 {
 	struct mg_cpu *on_cpu = &group->on_cpu[cpu];
-	struct mg_member *member;
 	u32 naps;
 
 	/* Pairs with mg_quiet_fall_asleep(): what was read then is seen. */
@@ -134,19 +127,8 @@ bool mg_quiet_read(struct mg_group *group, int cpu)
 	if (on_cpu->asleep.mono < on_cpu->swept)
 		return false;
 
-	for (member = on_cpu->first; member; member = member->next) {
-		int ret;
-
-		local_irq_disable();
-		ret = mg_event_read_asleep(member->leader, &on_cpu->asleep,
-					   member->record,
-					   mg_snapshot_room(&group->snapshot));
-		local_irq_enable();
-		if (ret < 0)
-			return false;
-		member->error = 0;
-	}
-
+	if (!mg_read_asleep(group, cpu))
+		return false;
 	smp_rmb();	/* pairs with mg_quiet_wake() */
 	return READ_ONCE(on_cpu->naps) == naps;
 }

@@ -14,9 +14,9 @@
 #include <linux/perf_event.h>
 #include <linux/smp.h>
 
-#include "event.h"
 #include "group.h"
 #include "quiet.h"
+#include "read.h"
 #include "sweep.h"
 
 #define CREATE_TRACE_POINTS
@@ -28,78 +28,6 @@
  * ever.
  */
 #define MG_SWEEP_TRIES	16
-
-static int mg_sweep_member(struct mg_group *group, struct mg_member *member,
-			   const struct mg_now *now)
-{
-	int ret = mg_event_read(member->leader, now, member->record,
-				mg_snapshot_room(&group->snapshot));
-
-	if (unlikely(ret < 0)) {
-		member->record->status = PERF_METAGROUP_STALE;
-		member->record->time = now->mono;
-		member->record->size = 0;
-		member->error = ret;
-	} else if (unlikely(member->error)) {
-		member->error = 0;
-	}
-	return ret;
-}
-
-/*
- * Read all members of this CPU. It is called on every CPU in @targets, by IPI
- * or, on the reader's own CPU, directly; interrupts are off.
- *
- * Written are the CPU's own descriptors only. @running is shared but written
- * when its bit changes, that is, seldom; so is @unsettled.
- */
-static void mg_sweep_cpu(void *info)
-{
-	struct mg_group *group = info;
-	int cpu = smp_processor_id();
-	struct mg_cpu *on_cpu = &group->on_cpu[cpu];
-	struct mg_now now = mg_now_on(cpu);
-	struct mg_member *member;
-	bool running = false;
-	int ret;
-
-	on_cpu->swept = now.mono;
-	for (member = on_cpu->first; member; member = member->next) {
-		ret = mg_sweep_member(group, member, &now);
-		if (ret == PERF_METAGROUP_OK)
-			running = true;
-		else if (unlikely(ret < 0))
-			WRITE_ONCE(group->unsettled, true);
-	}
-	if (unlikely(!running))
-		cpumask_clear_cpu(cpu, group->running);
-}
-
-/*
- * Read the members of a CPU where none was running when last looked at, from
- * here and without disturbing that CPU. A group that runs now, or is being
- * moved, gets the CPU back among those that the broadcast goes to.
- */
-static void mg_sweep_from_here(struct mg_group *group, int cpu)
-{
-	struct mg_cpu *on_cpu = &group->on_cpu[cpu];
-	struct mg_member *member;
-	struct mg_now now;
-	int ret;
-
-	for (member = on_cpu->first; member; member = member->next) {
-		local_irq_disable();
-		now = mg_now_on(cpu);
-		on_cpu->swept = now.mono;
-		ret = mg_sweep_member(group, member, &now);
-		local_irq_enable();
-
-		if (ret == -EAGAIN || ret == PERF_METAGROUP_OK)
-			cpumask_set_cpu(cpu, group->running);
-		else if (ret < 0)
-			group->unsettled = true;
-	}
-}
 
 /*
  * A CPU that is offline cannot be interrupted, but hotplug has taken the events
@@ -114,7 +42,7 @@ static void mg_sweep_offline(struct mg_group *group)
 			continue;
 		cpumask_clear_cpu(cpu, group->targets);
 		cpumask_clear_cpu(cpu, group->running);
-		mg_sweep_from_here(group, cpu);
+		mg_read_from_here(group, cpu);
 		/* It has moved to a CPU that is online. */
 		if (cpumask_test_cpu(cpu, group->running))
 			group->unsettled = true;
@@ -130,7 +58,7 @@ static void mg_sweep_once(struct mg_group *group)
 
 	if (unlikely(cpumask_andnot(targets, group->selected, group->running)))
 		for_each_cpu(cpu, targets)
-			mg_sweep_from_here(group, cpu);
+			mg_read_from_here(group, cpu);
 
 	cpumask_and(targets, group->selected, group->running);
 	if (group->mode & PERF_METAGROUP_MODE_QUIET)
@@ -142,7 +70,7 @@ static void mg_sweep_once(struct mg_group *group)
 	preempt_disable();
 	if (unlikely(!cpumask_subset(targets, cpu_online_mask)))
 		mg_sweep_offline(group);
-	on_each_cpu_mask(targets, mg_sweep_cpu, group, true);
+	on_each_cpu_mask(targets, mg_read_here, group, true);
 	preempt_enable();
 }
 
@@ -167,7 +95,7 @@ static int mg_sweep_settle(struct mg_group *group)
 			continue;
 		switch (member->error) {
 		case -EMSGSIZE:
-			mg_event_describe(member->leader, &info, NULL, 0);
+			mg_event_describe(&member->source, &info, NULL, 0);
 			payload = max(payload, info.payload);
 			again = true;
 			break;
