@@ -18,11 +18,12 @@ std::string online_file(int cpu) {
 
 }  // namespace
 
-std::vector<int> online_cpus() {
-    std::ifstream file("/sys/devices/system/cpu/online");
+std::vector<int> listed_cpus(const std::string& path) {
+    std::ifstream file(path);
     std::vector<int> cpus;
     std::string range;
     while (std::getline(file, range, ',')) {
+        if (range.find_first_of("0123456789") == std::string::npos) break;  // empty, or (null)
         const auto dash = range.find('-');
         const int first = std::stoi(range);
         const int last = dash == std::string::npos ? first : std::stoi(range.substr(dash + 1));
@@ -30,6 +31,10 @@ std::vector<int> online_cpus() {
             cpus.push_back(cpu);
     }
     return cpus;
+}
+
+std::vector<int> online_cpus() {
+    return listed_cpus("/sys/devices/system/cpu/online");
 }
 
 bool is_online(int cpu) {

@@ -4,10 +4,14 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <thread>
 #include <vector>
 
 namespace metagroup::test {
+
+// The CPUs that a file of sysfs lists, such as 0,2-3; none if there is no such file.
+std::vector<int> listed_cpus(const std::string& path);
 
 std::vector<int> online_cpus();
 bool is_online(int cpu);

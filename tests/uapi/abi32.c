@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,7 +48,11 @@ int main(void)
                                            .format = PERF_METAGROUP_FORMAT_FRAMED};
     struct perf_metagroup_member member = {.size = sizeof(member)};
     struct perf_metagroup_detach detach = {.size = sizeof(detach)};
+    struct perf_metagroup_sweep sweep = {.size = sizeof(sweep)};
+    struct perf_metagroup_mode mode = {.size = sizeof(mode)};
     struct perf_metagroup_snapshot *head;
+    const struct perf_metagroup_snapshot *mapped;
+    uint64_t words[2] = {1 << 1, 0};
     struct perf_metagroup_record *record;
     uint64_t own[4], id;
     unsigned char buffer[4096];
@@ -82,6 +87,27 @@ int main(void)
     record = (struct perf_metagroup_record *)(buffer + head->size + head->stride);
     CHECK(record->cpu == 1 && record->member == 1 && record->size == sizeof(own));
     CHECK(memcmp((unsigned char *)record + record->header, own, sizeof(own)) == 0);
+
+    mapped = mmap(NULL, info.framed_size, PROT_READ, MAP_SHARED, meta, 0);
+    CHECK(mapped != MAP_FAILED);
+    sweep.cpus = (uintptr_t)words;
+    sweep.nr_words = 2;
+    sweep.buffer = (uintptr_t)buffer;
+    sweep.buffer_size = sizeof(buffer);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_SWEEP, &sweep) == (int)(head->size + head->stride));
+    record = (struct perf_metagroup_record *)(buffer + head->size);
+    CHECK(head->count == 1 && record->cpu == 1 && record->size == sizeof(own));
+    CHECK(memcmp((unsigned char *)record + record->header, own, sizeof(own)) == 0);
+    CHECK(mapped->count == CPUS && mapped->sequence == head->sequence);
+    record = (struct perf_metagroup_record *)((char *)mapped + mapped->size + mapped->stride);
+    CHECK(memcmp((unsigned char *)record + record->header, own, sizeof(own)) == 0);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_SWEEP, 0) == 0);
+    CHECK(mapped->sequence == head->sequence + 1 && mapped->version % 2 == 0);
+
+    mode.mode = PERF_METAGROUP_MODE_QUIET;
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_SET_MODE, &mode) == 0);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_INFO, &info) == 0);
+    CHECK(info.mode == PERF_METAGROUP_MODE_QUIET);
 
     member.member = 1;
     member.ids = (uintptr_t)&id;

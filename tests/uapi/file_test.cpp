@@ -341,6 +341,15 @@ TEST_CASE("fdinfo lists the members and counts the sweeps") {
     REQUIRE(number("sweep_max_ns") <= number("sweep_total_ns"));
 }
 
+TEST_CASE("fdinfo names the mode") {
+    unsigned mode = 0;
+    const Meta meta;
+    for (const std::string name : {"normal", "quiet", "spare-isolated", "quiet spare-isolated"}) {
+        REQUIRE(meta.set_mode(mode++) == 0);
+        REQUIRE(fdinfo(meta).find("mode:\t" + name + "\n") != std::string::npos);
+    }
+}
+
 TEST_CASE("Sweeps are traced with the CPUs they interrupt") {
     const std::string events = "/sys/kernel/tracing/events/perf_metagroup/";
     if (!std::ifstream(events + "enable")) SKIP("tracefs is not mounted, or has no events");

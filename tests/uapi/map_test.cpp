@@ -134,8 +134,8 @@ TEST_CASE("A mapping cannot be written, now or later") {
         // Nor as a debugger writes, which copies private pages.
         const Fd memory(::open("/proc/self/mem", O_RDWR));
         REQUIRE(memory);
-        REQUIRE(::pwrite(memory.get(), "x", 1, static_cast<off_t>(
-            reinterpret_cast<std::uintptr_t>(at))) == -1);
+        REQUIRE(::pwrite(memory.get(), "x", 1,
+                         static_cast<off_t>(reinterpret_cast<std::uintptr_t>(at))) == -1);
     }
 }
 

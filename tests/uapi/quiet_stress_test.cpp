@@ -58,8 +58,8 @@ class Restless {
             } catch (const std::exception&) {  // it has just gone offline
             }
             for (unsigned i = 0; i < 20 && !stop_; ++i) {
-                const auto end = std::chrono::steady_clock::now() +
-                                 std::chrono::microseconds(random() % 200);
+                const auto end =
+                    std::chrono::steady_clock::now() + std::chrono::microseconds(random() % 200);
                 while (std::chrono::steady_clock::now() < end) {
                 }
                 ::usleep(static_cast<useconds_t>(random() % 500));

@@ -2,8 +2,8 @@
 // SET_MODE with QUIET: CPUs that sleep are not woken.
 #include <catch2/catch_test_macros.hpp>
 
-#include <chrono>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -84,9 +84,9 @@ void work_on(int cpu) {
 TEST_CASE("The mode is told by INFO, belongs to the meta-group and can be left") {
     const Meta meta;
     REQUIRE(meta.info().mode == 0);
-    for (const unsigned long mode : {PERF_METAGROUP_MODE_QUIET, PERF_METAGROUP_MODE_SPARE_ISOLATED,
-                                PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED,
-                                0UL}) {
+    for (const unsigned long mode :
+         {PERF_METAGROUP_MODE_QUIET, PERF_METAGROUP_MODE_SPARE_ISOLATED,
+          PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED, 0UL}) {
         REQUIRE(meta.set_mode(mode) == 0);
         REQUIRE(meta.info().mode == mode);
     }

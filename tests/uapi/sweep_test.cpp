@@ -204,8 +204,8 @@ TEST_CASE("A mask or a buffer that is not memory fails the sweep and loses nothi
             REQUIRE(two.meta.sweep(arg) == -EFAULT);
         }
         // A mask that ends where memory does.
-        void* const page = ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        void* const page =
+            ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         REQUIRE(::munmap(static_cast<char*>(page) + 4096, 4096) == 0);
         arg.cpus = address(static_cast<char*>(page) + 4096 - 8);
         arg.buffer = address(buffer.data());

@@ -124,8 +124,8 @@ TEST_CASE("No copy of a mapped snapshot is torn while members and siblings come 
         for (std::size_t i = 0; !stop; ++i) {
             std::vector<Fd> siblings;
             for (std::size_t more = 0; more < 1 + i % 40; ++more)
-                siblings.emplace_back(open_event(attr, -1, cpus[i % cpus.size()],
-                                                 base[i % cpus.size()].leader()));
+                siblings.emplace_back(
+                    open_event(attr, -1, cpus[i % cpus.size()], base[i % cpus.size()].leader()));
             ++tally.changes;
         }
     });
@@ -155,7 +155,7 @@ TEST_CASE("Readers follow a snapshot that moves under them") {
         });
         std::vector<EventGroup> groups;
         const Mapping first(meta);
-        for (std::size_t i = 0; i < 60; ++i) {
+        for (std::size_t i = 0; i < 200; ++i) {
             groups.push_back(open_group(cpus[i % cpus.size()], kFormat, 1));
             if (meta.attach(groups.back())) tally.complain("an attach failed");
         }
