@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: MIT
+// Slow motion: a QEMU plugin that lets no virtual CPU execute more than so many instructions a
+// second, so that time in the guest is proportional to the instructions on the critical path,
+// however few CPUs the host has.
+//
+// Arguments: page=FILE, as bench/slowmo/run makes it; rate=N; profile=FILE, if wanted
+//
+// A virtual CPU's thread sleeps off what it has executed, in callbacks in which it holds none of
+// QEMU's locks: others run on, and an interrupt that is sent to it meanwhile waits, as it would
+// for a CPU in the middle of those instructions.
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "page.h"
+#include "profile.h"
+#include "qemu_plugin.h"
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
+
+// Instructions are counted in parts: QEMU executes `rep movsb` once for each byte, real CPUs move
+// 16 bytes and more at a time.
+#define PARTS 16
+
+// Whoever is ahead by this much sleeps. Shorter sleeps cost the host more than they last.
+#define QUANTUM_NS 40000
+
+// Behind by this much is not late yet: the host wakes nobody to the microsecond. It is caught up.
+#define TOLERANCE_NS 400000
+
+struct vcpu {
+    uint64_t parts[2]; // executed so far, by the user and by the kernel
+    uint64_t paid;     // of their sum, in parts, up to `since`
+    uint64_t check;    // when to look at the clock again, in parts
+    int64_t since;     // CLOCK_MONOTONIC in ns; 0 at full speed
+    bool slack_is_set;
+} __attribute__((aligned(64)));
+
+static struct slowmo_page *page;
+static struct vcpu vcpus[SLOWMO_MAX_CPUS];
+static double ns_per_part;
+
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static uint64_t executed(const struct vcpu *vcpu)
+{
+    return vcpu->parts[0] + vcpu->parts[1];
+}
+
+// When it may have executed what it has.
+static int64_t due_ns(const struct vcpu *vcpu)
+{
+    return vcpu->since + (int64_t)((double)(executed(vcpu) - vcpu->paid) * ns_per_part);
+}
+
+static void owe_nothing(struct vcpu *vcpu, int64_t now)
+{
+    vcpu->since = now;
+    vcpu->paid = executed(vcpu);
+}
+
+static void throttle(struct vcpu *vcpu, struct slowmo_cpu *slot)
+{
+    const int64_t now = now_ns();
+    int64_t ahead;
+
+    if (!vcpu->since) owe_nothing(vcpu, now);
+    ahead = due_ns(vcpu) - now;
+    if (ahead < -TOLERANCE_NS) {
+        __atomic_store_n(&slot->late_ns, slot->late_ns + (uint64_t)-ahead, __ATOMIC_RELAXED);
+        owe_nothing(vcpu, now);
+    } else if (ahead > QUANTUM_NS) {
+        const struct timespec rest = {ahead / 1000000000, ahead % 1000000000};
+
+        if (!vcpu->slack_is_set) {
+            prctl(PR_SET_TIMERSLACK, 1);
+            vcpu->slack_is_set = true;
+        }
+        nanosleep(&rest, NULL);
+    }
+    vcpu->check = executed(vcpu) + (uint64_t)(QUANTUM_NS / 2 / ns_per_part);
+}
+
+static void execute(unsigned int index, uint64_t parts, bool kernel)
+{
+    struct vcpu *vcpu = &vcpus[index];
+    struct slowmo_cpu *slot = &page->cpus[index];
+
+    vcpu->parts[kernel] += parts;
+    __atomic_store_n(kernel ? &slot->kernel_insns : &slot->user_insns, vcpu->parts[kernel] / PARTS,
+                     __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&page->throttle, __ATOMIC_RELAXED))
+        vcpu->since = 0;
+    else if (!vcpu->since || executed(vcpu) >= vcpu->check)
+        throttle(vcpu, slot);
+}
+
+static void execute_block(unsigned int index, void *userdata)
+{
+    struct block *block = userdata;
+
+    if (profile_wanted && __atomic_load_n(&page->throttle, __ATOMIC_RELAXED))
+        profile_count(block, index);
+    execute(index, block->insns * PARTS, block->kernel);
+}
+
+static void execute_repetition(unsigned int index, void *userdata)
+{
+    execute(index, 1, ((const struct block *)userdata)->kernel);
+}
+
+// No credit for the time asleep; a debt stays.
+static void resume(qemu_plugin_id_t id, unsigned int index)
+{
+    struct vcpu *vcpu = &vcpus[index];
+    const int64_t now = now_ns();
+
+    (void)id;
+    if (vcpu->since && due_ns(vcpu) < now) owe_nothing(vcpu, now);
+}
+
+// rep and repne before movs, cmps, stos, lods, scas.
+static bool is_repetition(const struct qemu_plugin_insn *insn)
+{
+    uint8_t bytes[15];
+    const size_t length = qemu_plugin_insn_data(insn, bytes, sizeof(bytes));
+    bool repeats = false;
+    size_t i = 0;
+
+    for (; i < length && (bytes[i] == 0xf2 || bytes[i] == 0xf3 || (bytes[i] & 0xf0) == 0x40); i++)
+        repeats = repeats || bytes[i] == 0xf2 || bytes[i] == 0xf3;
+    return repeats && i + 1 == length &&
+           ((bytes[i] >= 0xa4 && bytes[i] <= 0xa7) || (bytes[i] >= 0xaa && bytes[i] <= 0xaf));
+}
+
+static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+    // Kept for ever: translations come and go, but not so many of them.
+    struct block *block = block_new(qemu_plugin_tb_vaddr(tb));
+    const size_t n = qemu_plugin_tb_n_insns(tb);
+
+    (void)id;
+    for (size_t i = 0; i < n; i++) {
+        struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+
+        if (is_repetition(insn))
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, execute_repetition, QEMU_PLUGIN_CB_NO_REGS,
+                                                   block);
+        else
+            block->insns++;
+    }
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, execute_block, QEMU_PLUGIN_CB_NO_REGS, block);
+}
+
+static int fail(const char *what, const char *why)
+{
+    fprintf(stderr, "slow motion: %s: %s\n", what, why);
+    return -1;
+}
+
+static int map_page(const char *file)
+{
+    const int fd = open(file, O_RDWR | O_CLOEXEC);
+    void *memory = MAP_FAILED;
+
+    if (fd >= 0) memory = mmap(NULL, sizeof(*page), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (memory == MAP_FAILED) return fail(file, strerror(errno));
+    close(fd);
+    page = memory;
+    return 0;
+}
+
+// The value of NAME=VALUE, or NULL if it is another argument.
+static const char *value_of(const char *argument, const char *name)
+{
+    const size_t length = strlen(name);
+
+    return !strncmp(argument, name, length) && argument[length] == '=' ? argument + length + 1
+                                                                       : NULL;
+}
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
+                                           char **argv)
+{
+    double rate = 0;
+
+    for (int i = 0; i < argc; i++) {
+        const char *value;
+
+        if ((value = value_of(argv[i], "page"))) {
+            if (map_page(value)) return -1;
+        } else if ((value = value_of(argv[i], "rate"))) {
+            rate = atof(value);
+        } else if ((value = value_of(argv[i], "profile"))) {
+            profile_start(value, id);
+        } else {
+            return fail(argv[i], "unknown argument");
+        }
+    }
+    if (!page) return fail("page", "no file is given");
+    if (rate < 1000 || rate > 1e9) return fail("rate", "not 1000 to 1000000000 per second");
+    if (!info->system_emulation || info->system.max_vcpus > SLOWMO_MAX_CPUS)
+        return fail("-smp", "too many CPUs for the page");
+
+    ns_per_part = 1e9 / rate / PARTS;
+    page->version = SLOWMO_VERSION;
+    page->nr_cpus = (uint32_t)info->system.max_vcpus;
+    page->rate = (uint64_t)rate;
+    __atomic_store_n(&page->magic, SLOWMO_MAGIC, __ATOMIC_RELEASE);
+
+    qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+    qemu_plugin_register_vcpu_resume_cb(id, resume);
+    return 0;
+}
