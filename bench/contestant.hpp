@@ -24,6 +24,9 @@ class Contestant {
     void run(benchmark::State& state, Load load, Conditions& conditions, CostCounter& costs,
              std::chrono::nanoseconds time);
 
+    // Why it has no more turns; empty if it has.
+    const std::string& defect() const { return defect_; }
+
   private:
     void measure(benchmark::State& state, Load load, Conditions& conditions, CostCounter& costs,
                  std::chrono::nanoseconds time);
@@ -32,7 +35,7 @@ class Contestant {
     const Way& way_;
     Subject& subject_;
     std::unique_ptr<Rival> rival_;
-    std::string defect_;  // why it has no more turns
+    std::string defect_;
     std::map<Load, Costs> costs_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "costs.hpp"
 
-#include <thread>
 #include <utility>
 
 #include "measure/interrupts.hpp"
@@ -43,28 +42,36 @@ unsigned CostCounter::repeat(const std::function<void()>& step) const {
     return done;
 }
 
-// How much more the numbers of `counter` grow per sweep than while the rival is at rest.
-CostCounter::Sample CostCounter::per_sweep(Rival& rival,
+// By how much the numbers of `counter` grow in the time of a sweep, with sweeps and while the rival
+// is at rest. Then the monitor spins: its CPU must not look idle to the scheduler, which would send
+// it interrupts to have it find work.
+CostCounter::Growth CostCounter::per_sweep(Rival& rival,
                                            const std::function<Sample()>& counter) const {
+    Growth growth;
+    unsigned sweeps = 0;
+    const auto grow = [&](Sample& sample, const auto& body) {
+        const Sample before = counter();
+        body();
+        const Sample after = counter();
+        for (std::size_t i = 0; i < before.size(); ++i)
+            sample.push_back((after[i] - before[i]) / sweeps);
+    };
     const auto start = Clock::now();
-    const Sample before = counter();
-    const unsigned sweeps = repeat([&] {
-        rival.wait();
-        rival.sweep();
+    grow(growth.sweeping, [&] {
+        sweeps = repeat([&] {
+            rival.wait();
+            rival.sweep();
+        });
     });
-    const Sample after = counter();
     const auto duration = Clock::now() - start;
-
     rival.finish();
-    const Sample rest_before = counter();
-    std::this_thread::sleep_for(duration);
-    const Sample rest_after = counter();
+    grow(growth.resting, [&] {
+        const auto end = Clock::now() + duration;
+        while (Clock::now() < end) {
+        }
+    });
     rival.prepare();
-
-    Sample result;
-    for (std::size_t i = 0; i < before.size(); ++i)
-        result.push_back((after[i] - before[i] - (rest_after[i] - rest_before[i])) / sweeps);
-    return result;
+    return growth;
 }
 
 void CostCounter::count_calls(Rival& rival, Load load, Costs& costs) {
@@ -72,11 +79,15 @@ void CostCounter::count_calls(Rival& rival, Load load, Costs& costs) {
     measure::SyscallCounter syscalls;
     conditions_.turn(rival, load, [&] {
         syscalls.start();
-        const unsigned sweeps = repeat([&] { rival.sweep(); });
+        const unsigned sweeps = repeat([&] {
+            rival.wait();
+            rival.sweep();
+        });
         costs["syscalls"] = static_cast<double>(syscalls.stop()) / sweeps;
-        costs["ipis"] = per_sweep(rival, [] {
+        const Growth ipis = per_sweep(rival, [] {
             return Sample{static_cast<double>(measure::interprocessor_interrupts())};
-        })[0];
+        });
+        costs["ipis"] = ipis.net(0);
     });
 }
 
@@ -84,7 +95,7 @@ void CostCounter::count_wakeups(Rival& rival, Costs& costs) {
     const measure::WakeupCounter wakeups(cpus_.cpus().subspan(1));
     conditions_.turn(rival, Load::idle, [&] {
         costs["wakeups"] =
-            per_sweep(rival, [&] { return Sample{static_cast<double>(wakeups.read())}; })[0];
+            per_sweep(rival, [&] { return Sample{static_cast<double>(wakeups.read())}; }).net(0);
     });
 }
 
@@ -99,13 +110,14 @@ void CostCounter::count_instructions(Rival& rival, Load load, Costs& costs) {
             // Of a busy CPU its program's are no cost.
             others += static_cast<double>(count.kernel + (load == Load::busy ? 0 : count.user));
         }
-        return Sample{static_cast<double>(own.kernel + own.user), others};
+        return Sample{others, static_cast<double>(own.kernel), static_cast<double>(own.user)};
     };
     conditions_.turn(rival, load, [&] {
-        const Sample insns = per_sweep(rival, counter);
-        costs["monitor_insns"] = insns[0];
+        const Growth insns = per_sweep(rival, counter);
         if (!targets.empty())
-            costs["target_insns"] = insns[1] / static_cast<double>(targets.size());
+            costs["target_insns"] = insns.net(0) / static_cast<double>(targets.size());
+        // What the monitor itself does at rest is to spin, which is none of the background.
+        costs["monitor_insns"] = insns.net(1) + insns.sweeping[2];
     });
 }
 

@@ -37,13 +37,18 @@ class CostCounter {
 
   private:
     using Sample = std::vector<double>;
+    struct Growth {
+        Sample sweeping;
+        Sample resting;
+        double net(std::size_t i) const { return sweeping[i] - resting[i]; }
+    };
 
     void count_calls(Rival& rival, Load load, Costs& costs);
     void count_wakeups(Rival& rival, Costs& costs);
     void count_instructions(Rival& rival, Load load, Costs& costs);
     void take_skew(Rival& rival, Load load, Costs& costs);
     unsigned repeat(const std::function<void()>& step) const;
-    Sample per_sweep(Rival& rival, const std::function<Sample()>& counter) const;
+    Growth per_sweep(Rival& rival, const std::function<Sample()>& counter) const;
 
     Conditions& conditions_;
     metagroup::CpuList cpus_;

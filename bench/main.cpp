@@ -19,23 +19,121 @@
 #include "options.hpp"
 #include "promise.hpp"
 #include "reporter.hpp"
+#include "table.hpp"
 
 namespace bench {
 namespace {
 
 using namespace std::chrono_literals;
 
-// Ours come first, so that the command line can say otherwise. The time of one iteration is a
-// median already: a turn is one of them.
-std::vector<std::string> benchmark_arguments(const Options& options) {
-    std::vector<std::string> arguments{
-        "metagroup_bench", "--benchmark_repetitions=15", "--benchmark_min_time=0.000000001",
-        "--benchmark_enable_random_interleaving=true", "--benchmark_display_aggregates_only=true"};
-    std::ranges::copy(options.rest, std::back_inserter(arguments));
-    return arguments;
+// A line on stderr now and then: results come at the end only, as the ways have turns.
+class Progress {
+  public:
+    void note_turn() {
+        ++turns_;
+        const auto now = std::chrono::steady_clock::now();
+        if (now - last_ < 5s) return;
+        last_ = now;
+        const std::chrono::duration<double> elapsed = now - start_;
+        fmt::print(stderr, "metagroup_bench: {} turns in {:.0f} s ...\n", turns_, elapsed.count());
+    }
+
+  private:
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+    std::chrono::steady_clock::time_point last_ = start_;
+    unsigned turns_ = 0;
+};
+
+// One way under one load.
+struct Entry {
+    std::string name;
+    const Contestant* contestant;
+};
+
+class Session {
+  public:
+    explicit Session(const Options& options)
+        : options_(options),
+          conditions_(options.cpus),
+          // Costs are counted once, so longer than one turn.
+          costs_(conditions_, options.cpus, 5 * options.time) {
+        for (const metagroup::GroupSpec& spec : options.specs) {
+            for (const unsigned groups : options.groups)
+                enter_all(std::vector(groups, spec));
+        }
+    }
+
+    int run();
+
+  private:
+    void enter_all(const std::vector<metagroup::GroupSpec>& specs);
+    void enter(Contestant& contestant, const std::string& name, Load load);
+
+    const Options& options_;
+    Conditions conditions_;
+    CostCounter costs_;
+    Progress progress_;
+    std::deque<Subject> subjects_;
+    std::deque<Contestant> contestants_;
+    std::vector<std::string> shapes_;
+    std::vector<Entry> entries_;
+};
+
+void Session::enter_all(const std::vector<metagroup::GroupSpec>& specs) {
+    // The longer one leaves a busy CPU in slow motion time for its own work.
+    const auto sampling_period = conditions_.slow_motion() != nullptr ? 30ms : 1ms;
+    Subject& subject = subjects_.emplace_back(specs, options_.cpus, sampling_period);
+    shapes_.push_back(fmt::format("cpus:{}/events:{}/groups:{}", options_.cpus.size(),
+                                  specs.front().events.size(), specs.size()));
+    for (const Way* way : options_.ways) {
+        Contestant& contestant = contestants_.emplace_back(*way, subject);
+        for (const Load load : options_.targets)
+            enter(contestant, fmt::format("{}/{}/{}", way->name, to_string(load), shapes_.back()),
+                  load);
+    }
 }
 
-void initialize(std::vector<std::string> arguments) {
+void Session::enter(Contestant& contestant, const std::string& name, Load load) {
+    entries_.push_back({name, &contestant});
+    // The time of one iteration is a median already.
+    // The library owns what is registered. NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
+    benchmark::RegisterBenchmark(name.c_str(),
+                                 [this, &contestant, load](benchmark::State& state) {
+                                     contestant.run(state, load, conditions_, costs_,
+                                                    options_.time);
+                                     progress_.note_turn();
+                                 })
+        ->Unit(benchmark::kMicrosecond)
+        ->UseManualTime()
+        ->Iterations(1);
+}
+
+int Session::run() {
+    if (const measure::SlowMotion* slow_motion = conditions_.slow_motion())
+        benchmark::AddCustomContext("instructions_per_second", std::to_string(slow_motion->rate()));
+    Results results;
+    JsonReporter json;
+    JsonReporter file;
+    Recorder recorder(results, options_.json ? &json : nullptr);
+    benchmark::RunSpecifiedBenchmarks(&recorder, options_.file ? &file : nullptr);
+    if (!options_.json) {
+        print_heading();
+        for (const auto& [name, contestant] : entries_) {
+            if (!contestant->defect().empty())
+                print_skipped(name, contestant->defect());
+            else if (results.contains(name))
+                print_result(name, results.at(name));
+        }
+    }
+    if (!options_.check) return 0;
+    return keeps_promise(results, shapes_, options_.cpus.size()) ? 0 : 1;
+}
+
+// Ours come first, so that the command line can say otherwise.
+void initialize_benchmark(const Options& options) {
+    std::vector<std::string> arguments{"metagroup_bench", "--benchmark_repetitions=15",
+                                       "--benchmark_enable_random_interleaving=true"};
+    std::ranges::copy(options.rest, std::back_inserter(arguments));
     std::vector<char*> pointers;
     for (std::string& argument : arguments)
         pointers.push_back(argument.data());
@@ -45,59 +143,10 @@ void initialize(std::vector<std::string> arguments) {
         throw std::invalid_argument(fmt::format("unknown option {}; see --help", pointers[1]));
 }
 
-void run_benchmarks(const Options& options, Medians& medians) {
-    const auto is_given = [&](const char* option) {
-        return std::ranges::any_of(options.rest,
-                                   [&](const auto& one) { return one.starts_with(option); });
-    };
-    Reporter<benchmark::ConsoleReporter> console(medians);
-    Reporter<benchmark::JSONReporter> json(medians);
-    Reporter<benchmark::JSONReporter> file(medians);
-    benchmark::BenchmarkReporter* display = &console;
-    if (is_given("--benchmark_format=json")) display = &json;
-    benchmark::RunSpecifiedBenchmarks(display, is_given("--benchmark_out=") ? &file : nullptr);
-}
-
 int run(const Options& options) {
-    initialize(benchmark_arguments(options));
+    initialize_benchmark(options);
     measure::bind_to_cpu(options.cpus.cpus().front());
-    Conditions conditions(options.cpus);
-    const bool slow = conditions.slow_motion() != nullptr;
-    if (slow)
-        benchmark::AddCustomContext("instructions_per_second",
-                                    std::to_string(conditions.slow_motion()->rate()));
-    // Counting the costs takes some five times as long as one turn.
-    CostCounter costs(conditions, options.cpus, 5 * options.time);
-
-    std::deque<Subject> subjects;
-    std::deque<Contestant> contestants;
-    std::vector<std::string> shapes;
-    for (const metagroup::GroupSpec& spec : options.specs) {
-        for (const unsigned groups : options.groups) {
-            // A period in which a busy CPU in slow motion still gets on with its own work.
-            Subject& subject = subjects.emplace_back(
-                std::vector<metagroup::GroupSpec>(groups, spec), options.cpus, slow ? 30ms : 1ms);
-            shapes.push_back(fmt::format("cpus:{}/events:{}/groups:{}", options.cpus.size(),
-                                         spec.events.size(), groups));
-            for (const Way* way : options.ways) {
-                Contestant& contestant = contestants.emplace_back(*way, subject);
-                for (const Load load : options.targets) {
-                    benchmark::RegisterBenchmark(
-                        fmt::format("{}/{}/{}", way->name, to_string(load), shapes.back()).c_str(),
-                        [&, load](benchmark::State& state) {
-                            contestant.run(state, load, conditions, costs, options.time);
-                        })
-                        ->Unit(benchmark::kMicrosecond)
-                        ->UseManualTime();
-                }
-            }
-        }
-    }
-
-    Medians medians;
-    run_benchmarks(options, medians);
-    if (!options.check) return 0;
-    return keeps_promise(medians, shapes, options.cpus.size()) ? 0 : 1;
+    return Session(options).run();
 }
 
 }  // namespace

@@ -50,6 +50,7 @@ std::string explain_ways() {
     return text +
            "\nAll others are options of Google Benchmark, for example\n"
            "  --benchmark_out=FILE           write JSON\n"
+           "  --benchmark_format=json        JSON to stdout, in place of the table\n"
            "  --benchmark_repetitions=N      turns of each way (15)\n"
            "  --benchmark_filter=REGEX       by WAY/TARGETS/cpus:N/events:E/groups:G\n";
 }
@@ -108,6 +109,8 @@ Options parse_options(CLI::App& app, int argc, char** argv) {
     for (const std::string& option : options.rest) {
         if (!option.starts_with("--benchmark_"))
             throw std::invalid_argument(fmt::format("unknown option {}; see --help", option));
+        options.json |= option == "--benchmark_format=json";
+        options.file |= option.starts_with("--benchmark_out=");
     }
     return options;
 }

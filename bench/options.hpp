@@ -23,7 +23,9 @@ struct Options {
     std::vector<const Way*> ways;
     std::chrono::nanoseconds time;
     bool check = false;
-    std::vector<std::string> rest;  // for Google Benchmark
+    std::vector<std::string> rest;  // for Google Benchmark, and what of it concerns us:
+    bool json = false;              // to stdout, in place of the table
+    bool file = false;              // JSON to a file
 };
 
 // Throws CLI::Error, which `--help` is as well and `app` explains; and what parsing events and CPUs

@@ -12,29 +12,29 @@ namespace {
 
 constexpr double kMostOfPerFd = 0.65;  // over busy CPUs
 
-const Median& median_of(const Medians& medians, const std::string& name) {
-    const auto found = medians.find(name);
-    if (found == medians.end())
-        throw std::invalid_argument(
-            fmt::format("--check needs {}, which was not measured: give it 3 repetitions or more, "
-                        "idle and busy targets, and the ways per_fd, raw and framed",
-                        name));
+const Result& result_of(const Results& results, const std::string& name) {
+    const auto found = results.find(name);
+    if (found == results.end() || found->second.time == 0)
+        throw std::invalid_argument(fmt::format(
+            "--check needs {}, which was not measured: it takes idle and busy targets, and "
+            "the ways per_fd, raw and framed",
+            name));
     return found->second;
 }
 
 }  // namespace
 
-bool keeps_promise(const Medians& medians, const std::vector<std::string>& shapes,
+bool keeps_promise(const Results& results, const std::vector<std::string>& shapes,
                    std::size_t cpus) {
     bool good = true;
     for (const std::string& shape : shapes) {
         for (const std::string way : {"raw", "framed"}) {
             for (const std::string targets : {"busy", "idle"}) {
                 const std::string name = fmt::format("{}/{}/{}", way, targets, shape);
-                const Median& ours = median_of(medians, name);
+                const Result& ours = result_of(results, name);
                 const double ratio =
                     ours.time /
-                    median_of(medians, fmt::format("per_fd/{}/{}", targets, shape)).time;
+                    result_of(results, fmt::format("per_fd/{}/{}", targets, shape)).time;
                 const double syscalls = ours.counters.at("syscalls");
                 const double ipis = ours.counters.at("ipis");
                 fmt::print(

@@ -12,7 +12,7 @@ namespace bench {
 
 // `shapes` are the benchmarks' names after WAY/TARGETS. Prints how each of them fares. False if one
 // misses the promise. Throws std::invalid_argument if one that is needed was not measured.
-bool keeps_promise(const Medians& medians, const std::vector<std::string>& shapes,
+bool keeps_promise(const Results& results, const std::vector<std::string>& shapes,
                    std::size_t cpus);
 
 }  // namespace bench

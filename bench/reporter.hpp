@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Reporters of Google Benchmark that name benchmarks as we do and keep the medians.
+// What Google Benchmark reports, kept for us and written as JSON.
 #pragma once
 
 #include <benchmark/benchmark.h>
@@ -10,38 +10,32 @@
 
 namespace bench {
 
-struct Median {
-    double time = 0;
+// Of one way under one condition.
+struct Result {
+    double time = 0;  // microseconds
     std::map<std::string, double> counters;
 };
-using Medians = std::map<std::string, Median>;
+using Results = std::map<std::string, Result>;
 
-template <typename Base>
-class Reporter : public Base {
+// Under the names that were registered. Google Benchmark adds which time is meant and the number of
+// iterations, which are the same for all here.
+class JsonReporter : public benchmark::JSONReporter {
   public:
-    using Run = benchmark::BenchmarkReporter::Run;
+    void ReportRuns(const std::vector<Run>& runs) override;
+};
 
-    explicit Reporter(Medians& medians) : medians_(medians) {}
+// Keeps the medians, and hands all on to another one, if there is one.
+class Recorder : public benchmark::BenchmarkReporter {
+  public:
+    explicit Recorder(Results& results, BenchmarkReporter* next) : results_(results), next_(next) {}
 
-    void ReportRuns(const std::vector<Run>& runs) override {
-        std::vector<Run> ours = runs;
-        for (Run& run : ours) {
-            // All times are the same: those of sweeps, which need not be said in each name.
-            run.run_name.time_type.clear();
-            if (run.aggregate_name == "median") keep(run);
-        }
-        Base::ReportRuns(ours);
-    }
+    bool ReportContext(const Context& context) override;
+    void ReportRuns(const std::vector<Run>& runs) override;
+    void Finalize() override;
 
   private:
-    void keep(const Run& run) {
-        Median& median = medians_[run.run_name.str()];
-        median.time = run.GetAdjustedRealTime();
-        for (const auto& [name, counter] : run.counters)
-            median.counters[name] = counter.value;
-    }
-
-    Medians& medians_;
+    Results& results_;
+    BenchmarkReporter* next_;
 };
 
 }  // namespace bench

@@ -11,15 +11,12 @@ class PerFd : public Rival {
     explicit PerFd(measure::CpuGroups& groups) : groups_(groups), payloads_(groups.all()) {}
 
     measure::CpuGroups* groups() override { return &groups_; }
-    void sweep() override {
-        for (std::size_t i = 0; i < groups_.all().size(); ++i)
-            groups_.all()[i].read(payloads_.of(i));
-    }
+    void sweep() override { groups_.read(payloads_); }
     std::vector<std::uint64_t> counts() const override { return payloads_.counts(); }
     std::optional<std::uint64_t> skew_ns() override {
         Skew skew;
-        for (std::size_t i = 0; i < groups_.all().size(); ++i) {
-            groups_.all()[i].read(payloads_.of(i));
+        for (std::size_t i = 0; i < groups_.cpus().size(); ++i) {
+            groups_.read_cpu(i, payloads_);
             skew.note(monotonic_ns());
         }
         return skew.ns();

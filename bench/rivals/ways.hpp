@@ -25,10 +25,16 @@ std::span<const Way> all_ways();
 
 std::unique_ptr<Rival> make_null_syscall(Subject&);
 std::unique_ptr<Rival> make_per_fd(Subject&);
+std::unique_ptr<Rival> make_migrating(Subject&);
+std::unique_ptr<Rival> make_threads(Subject&);
+std::unique_ptr<Rival> make_io_uring(Subject&);
+std::unique_ptr<Rival> make_sampling(Subject&);
+std::unique_ptr<Rival> make_bpf(Subject&);
 std::unique_ptr<Rival> make_raw(Subject&);
 std::unique_ptr<Rival> make_framed(Subject&);
 std::unique_ptr<Rival> make_mapped(Subject&);
 std::unique_ptr<Rival> make_quiet(Subject&);
 std::unique_ptr<Rival> make_floor(Subject&);
+std::unique_ptr<Rival> make_attach(Subject&);
 
 }  // namespace bench

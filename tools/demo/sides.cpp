@@ -11,8 +11,7 @@ Sides::Sides(const metagroup::GroupSpec& group, const metagroup::CpuList& cpus)
 }
 
 void Sides::read_per_fd() {
-    for (std::size_t i = 0; i < size(); ++i)
-        groups_.all()[i].read(payloads_.of(i));
+    groups_.read(payloads_);
 }
 
 metagroup::Payload Sides::payload(std::size_t i) {

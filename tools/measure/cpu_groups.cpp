@@ -31,10 +31,14 @@ void CpuGroups::disable() {
         group.disable();
 }
 
+void CpuGroups::read(std::size_t first, std::size_t number, Payloads& payloads) {
+    for (std::size_t i = first; i < first + number; ++i)
+        groups_[i].read(payloads.of(i));
+}
+
 std::vector<std::uint64_t> CpuGroups::counts() {
     Payloads payloads(groups_);
-    for (std::size_t i = 0; i < groups_.size(); ++i)
-        groups_[i].read(payloads.of(i));
+    read(payloads);
     return payloads.counts();
 }
 

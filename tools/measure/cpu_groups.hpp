@@ -13,31 +13,6 @@
 
 namespace measure {
 
-// Everything here is in the order CPU, group of that CPU, event of that group.
-class CpuGroups {
-  public:
-    // Opens all of `specs` on each CPU, disabled. Throws std::system_error.
-    CpuGroups(std::span<const metagroup::GroupSpec> specs, metagroup::CpuList cpus);
-
-    const metagroup::CpuList& cpus() const { return cpus_; }
-    std::span<metagroup::EventGroup> all() { return groups_; }
-    std::span<metagroup::EventGroup> of_cpu(std::size_t index) {
-        return all().subspan(index * per_cpu_, per_cpu_);
-    }
-    std::vector<int> leaders() const;
-
-    void enable();
-    void disable();
-
-    // What a read() of each leader gives now.
-    std::vector<std::uint64_t> counts();
-
-  private:
-    metagroup::CpuList cpus_;
-    std::size_t per_cpu_;
-    std::vector<metagroup::EventGroup> groups_;
-};
-
 // The payloads of groups, each in its part of one buffer.
 class Payloads {
   public:
@@ -56,6 +31,35 @@ class Payloads {
     std::uint64_t read_format_;
     std::size_t stride_;
     std::vector<std::byte> buffer_;
+};
+
+// Everything here is in the order CPU, group of that CPU, event of that group.
+class CpuGroups {
+  public:
+    // Opens all of `specs` on each CPU, disabled. Throws std::system_error.
+    CpuGroups(std::span<const metagroup::GroupSpec> specs, metagroup::CpuList cpus);
+
+    const metagroup::CpuList& cpus() const { return cpus_; }
+    std::span<metagroup::EventGroup> all() { return groups_; }
+    std::vector<int> leaders() const;
+
+    void enable();
+    void disable();
+
+    // A read() of each leader, on all CPUs or on one, the index-th of the list.
+    void read(Payloads& payloads) { read(0, groups_.size(), payloads); }
+    void read_cpu(std::size_t index, Payloads& payloads) {
+        read(index * per_cpu_, per_cpu_, payloads);
+    }
+    // What that gives now.
+    std::vector<std::uint64_t> counts();
+
+  private:
+    void read(std::size_t first, std::size_t number, Payloads& payloads);
+
+    metagroup::CpuList cpus_;
+    std::size_t per_cpu_;
+    std::vector<metagroup::EventGroup> groups_;
 };
 
 }  // namespace measure
