@@ -41,7 +41,7 @@ lint: build ## run the style and static checks only
 
 bench: build ## compare the cost of both ways to read, and check what is promised
 	@echo 'make: benchmark in a virtual machine with 2 CPUs (1 minute) ...'
-	@tests/vm/run --kernel $(KERNEL) --cpus 2 -- $(BUILD)/bench/metagroup_read_bench --check --benchmark_color=false
+	@tests/vm/run --kernel $(KERNEL) --cpus 2 -- $(BUILD)/bench/metagroup_bench --ways=per_fd,raw,framed --check --benchmark_color=false
 
 module: deps ## build the module for the kernel of the guests
 	@tests/vm/build-module $(KERNEL)

@@ -382,10 +382,10 @@ TEST_CASE("A sweep interrupts each CPU with a running member once, and no other"
     run_on(0);
     std::array<char, 16384> buffer;
     const auto count = [&] {
-        const auto before = measure::function_call_interrupts();
+        const auto before = measure::interprocessor_interrupts();
         for (unsigned i = 0; i < sweeps; ++i)
             meta.read(buffer.data(), buffer.size());
-        return static_cast<double>(measure::function_call_interrupts() - before) / sweeps;
+        return static_cast<double>(measure::interprocessor_interrupts() - before) / sweeps;
     };
     const double running = count();
     meta.control(PERF_METAGROUP_IOC_DISABLE);
