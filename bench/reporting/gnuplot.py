@@ -37,8 +37,8 @@ def line_chart(name: str, title: str, conditions: str, axis: str, lines: list[Li
         "set xtics (" + ", ".join(f"'{x:g}' {x:g}" for x in cpus) + ")",
         f"set grid xtics ytics lt 1 lw 0.6 lc rgb '{_GRID}'",
     ]
-    # The floor first, so that it lies behind all, and ours last.
-    order = [Role.FLOOR, Role.RIVAL, Role.OURS]
+    # Ours over the rivals, and the line of the floor over all.
+    order = [Role.RIVAL, Role.OURS, Role.FLOOR]
     drawn = sorted(lines, key=lambda line: order.index(line.way.role))
     places = _spread([line.points[-1][1] for line in drawn], low, high)
     for line, place in zip(drawn, places):
@@ -48,7 +48,10 @@ def line_chart(name: str, title: str, conditions: str, axis: str, lines: list[Li
     plots = []
     for index, line in enumerate(drawn):
         script += [f"$way{index} << EOD", *(f"{x:g} {y:g}" for x, y in line.points), "EOD"]
-        plots += _drawn(f"$way{index}", line.way, low)
+        plots.append(_curve(f"$way{index}", line.way))
+        if line.way.role is Role.FLOOR:
+            plots.insert(0, f"$way{index} using 1:2:({low:g}) with filledcurves "
+                            "fs solid 1.0 noborder lc rgb '#EEEEEE' notitle")
     return _finish(name, script, plots)
 
 
@@ -69,22 +72,20 @@ def bar_chart(name: str, title: str, conditions: str, axis: str, bars: list[Bar]
         value = max(bar.value, 0.0)
         script += [f"$way{row} << EOD", f"{value / 2:g} {row} 0 {value:g} {row - .34:g} "
                    f"{row + .34:g}", "EOD"]
-        opacity = "" if bar.way.role is Role.OURS else "70"
         plots.append(f"$way{row} using 1:2:3:4:5:6 with boxxyerror "
-                     f"lc rgb '#{opacity}{bar.way.colour[1:]}' notitle")
+                     f"lc rgb '{bar.way.colour}' notitle")
+        font = f"{_FONT}:Bold,11" if bar.way.role is Role.OURS else f"{_FONT},11"
         script.append(f"set label {_quote(' ' + count(bar.value))} at first {value:g}, first {row} "
-                      f"left font '{_FONT},11' textcolor rgb '{_INK}'")
+                      f"left font '{font}' textcolor rgb '{_INK}'")
     return _finish(name, script, plots)
 
 
-def _drawn(data: str, way: Way, low: float) -> list[str]:
+def _curve(data: str, way: Way) -> str:
     colour = f"lc rgb '{way.colour}'"
     if way.role is Role.FLOOR:
-        return [f"{data} using 1:2:({low:g}) with filledcurves fs solid 1.0 noborder "
-                "lc rgb '#EEEEEE' notitle",
-                f"{data} with lines dt 2 lw 1.5 {colour} notitle"]
-    width, size = (3.2, 1.1) if way.role is Role.OURS else (1.3, 0.8)
-    return [f"{data} with linespoints lw {width} pt {way.point} ps {size} {colour} notitle"]
+        return f"{data} with lines dt 2 lw 1.5 {colour} notitle"
+    width, size = (2.4, 1.0) if way.role is Role.OURS else (1.4, 0.8)
+    return f"{data} with linespoints lw {width} pt {way.point} ps {size} {colour} notitle"
 
 
 def _spread(values: list[float], low: float, high: float) -> list[float]:
@@ -120,6 +121,7 @@ def _head(title: str, conditions: str) -> list[str]:
         f"set title \"{{/:Bold=15 {_escape(title)}}}\\n{{/=11 {_escape(conditions)}}}\" "
         f"textcolor rgb '{_INK}'",
         f"set border 3 lw 0.8 lc rgb '{_INK}'", "set tics nomirror out", "unset key",
+        "set bmargin 4",
     ]
 
 

@@ -32,7 +32,7 @@ class _Curve:
 
 
 _CURVES = (
-    _Curve("sweep-time", "Time of one sweep of all CPUs", "time of a sweep [ms]",
+    _Curve("sweep-time", "Time of one sweep over all CPUs", "time of a sweep [ms]",
            lambda row: _scaled(row.measurement.figure("time"), 1e3), True),
     _Curve("skew", "Skew: from the first to the last CPU's sample", "skew [ms]",
            lambda row: _scaled(row.measurement.figure("skew_ns"), 1e-6), False),
@@ -85,7 +85,7 @@ def _curve_plot(curve: _Curve, targets: str, rows: dict[int, list[Row]],
     lines = [Line(way, values) for way, values in points.items()]
     if not any(line.way.plotted for line in lines):
         return []
-    name, title = f"{curve.name}-{targets}", f"{curve.title}, {targets} CPUs"
+    name, title = f"{curve.name}-{targets}", f"{curve.title}, {targets}"
     return [Plot(name, title, line_chart(name, title, _conditions(environment), curve.axis, lines))]
 
 
