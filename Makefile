@@ -40,10 +40,10 @@ lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
 
 bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals
-	@bench/run --kernel $(KERNEL) --check
+	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
 
 bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (1 hour)
-	@bench/run --kernel $(KERNEL) --check --full
+	@bench/run --build $(BUILD) --kernel $(KERNEL) --check --full
 
 module: deps ## build the module for the kernel of the guests
 	@tests/vm/build-module $(KERNEL)
