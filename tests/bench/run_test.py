@@ -62,6 +62,7 @@ class RunTest(unittest.TestCase):
         directory = tempfile.TemporaryDirectory()
         self.addCleanup(directory.cleanup)
         self.root = root = Path(directory.name)
+        self.environment = dict(os.environ)
         self.raw = root / "build/bench/raw"
         shutil.copytree(PROJECT / "bench", root / "bench", ignore=shutil.ignore_patterns("slowmo"))
         shutil.copy(PROJECT / "VERSION", root)
@@ -86,7 +87,7 @@ class RunTest(unittest.TestCase):
     def run_bench(self, *arguments: str, status: int = 0,
                   proof: int = 0) -> subprocess.CompletedProcess[str]:
         done = subprocess.run([self.root / "bench/run", *arguments], capture_output=True, text=True,
-                              env=os.environ | {"PROOF_STATUS": str(proof)},
+                              env=self.environment | {"PROOF_STATUS": str(proof)},
                               check=False)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
@@ -138,6 +139,39 @@ class RunTest(unittest.TestCase):
         self.assertIn("slow motion is not even here", done.stderr)
         self.assertIn("    the proof: 1", done.stderr)
         self.assertFalse((self.root / "boots").exists())
+
+    def pretend_modules_load(self, make_status: int) -> None:
+        """Programs of the machine's that note how they were called."""
+        (self.root / "bin").mkdir()
+        for name, status in (("make", make_status), ("insmod", 0), ("rmmod", 0)):
+            self.program(f"bin/{name}", f"#!/bin/sh\necho {name} ${{*##*/}} >>{self.root}/called\n"
+                                        f"echo no headers >&2\nexit {status}\n")
+        self.program("bin/nproc", "#!/bin/sh\necho 6\n")
+        self.environment["PATH"] = f"{self.root}/bin:{os.environ['PATH']}"
+
+    @unittest.skipUnless(os.geteuid() == 0, "loading modules needs root")
+    def test_this_machine_is_measured_on_powers_of_two_and_all_its_cpus(self) -> None:
+        self.pretend_modules_load(0)
+        done = self.run_bench("--here")
+        self.assertEqual({path.name for path in self.raw.glob("*-idle-*.json")},
+                         {"2-idle-4-1.json", "4-idle-4-1.json", "6-idle-4-1.json"})
+        self.assertNotIn("slow motion", done.stdout)
+        self.assertIn("mode=bare metal\n", (self.raw / "environment").read_text())
+        called = (self.root / "called").read_text().splitlines()
+        self.assertEqual([line for line in called if line.startswith("rmmod")],
+                         ["rmmod metagroup_floor", "rmmod perf_metagroup"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "loading modules needs root")
+    def test_a_module_that_does_not_build_is_said_with_the_remedy(self) -> None:
+        self.pretend_modules_load(2)
+        error = self.run_bench("--here", status=125).stderr
+        self.assertIn("    no headers", error)
+        self.assertIn("it needs linux-headers-", error)
+        self.assertFalse(list(self.raw.glob("*.json")))
+
+    @unittest.skipIf(os.geteuid() == 0, "is root")
+    def test_this_machine_is_measured_by_root_only(self) -> None:
+        self.assertIn("--here needs root", self.run_bench("--here", status=125).stderr)
 
     def test_a_missing_benchmark_and_bad_options_are_named(self) -> None:
         self.assertIn("--cpus wants numbers", self.run_bench("--cpus", "2-8", status=125).stderr)
