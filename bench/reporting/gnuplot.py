@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from .units import count
 from .ways import Role, Way
 
-_FONT = "DejaVu Sans"
+FONT = "DejaVu Sans"
 _INK, _GRID = "#222222", "#DDDDDD"
 # Height of a label in parts of the plot: labels keep this distance.
 _LABEL_STEP = 0.042
@@ -42,9 +42,8 @@ def line_chart(name: str, title: str, conditions: str, axis: str, lines: list[Li
     drawn = sorted(lines, key=lambda line: order.index(line.way.role))
     places = _spread([line.points[-1][1] for line in drawn], low, high)
     for line, place in zip(drawn, places):
-        font = f"{_FONT}:Bold,12" if line.way.role is Role.OURS else f"{_FONT},12"
-        script.append(f"set label {_quote(line.way.name)} at graph 1.015, graph {place:.4f} left "
-                      f"noenhanced font '{font}' textcolor rgb '{line.way.colour}'")
+        script.append(f"set label {_label(line.way, line.way.name)} at graph 1.015, "
+                      f"graph {place:.4f} left textcolor rgb '{line.way.colour}'")
     plots = []
     for index, line in enumerate(drawn):
         script += [f"$way{index} << EOD", *(f"{x:g} {y:g}" for x, y in line.points), "EOD"]
@@ -74,9 +73,8 @@ def bar_chart(name: str, title: str, conditions: str, axis: str, bars: list[Bar]
                    f"{row + .34:g}", "EOD"]
         plots.append(f"$way{row} using 1:2:3:4:5:6 with boxxyerror "
                      f"lc rgb '{bar.way.colour}' notitle")
-        font = f"{_FONT}:Bold,11" if bar.way.role is Role.OURS else f"{_FONT},11"
-        script.append(f"set label {_quote(' ' + count(bar.value))} at first {value:g}, first {row} "
-                      f"left font '{font}' textcolor rgb '{_INK}'")
+        script.append(f"set label {_label(bar.way, count(bar.value))} at first {value:g}, "
+                      f"first {row} left offset 0.7,0 textcolor rgb '{_INK}'")
     return _finish(name, script, plots)
 
 
@@ -128,11 +126,15 @@ def _head(title: str, conditions: str) -> list[str]:
 def _finish(name: str, script: list[str], plots: list[str]) -> str:
     plot = "plot " + ", \\\n     ".join(plots)
     return "\n".join(script + [
-        f"set terminal svg size 900,560 font '{_FONT},12' background '#ffffff' enhanced",
+        f"set terminal svg size 900,560 font '{FONT},12' background '#ffffff' enhanced",
         f"set output '{name}.svg'", plot,
-        f"set terminal pngcairo size 1350,840 font '{_FONT},12' fontscale 1.5 background '#ffffff'"
+        f"set terminal pngcairo size 1350,840 font '{FONT},12' fontscale 1.5 background '#ffffff'"
         " enhanced linewidth 1.5 pointscale 1.5",
         f"set output '{name}.png'", plot, "unset output"]) + "\n"
+
+
+def _label(way: Way, text: str) -> str:
+    return f'"{{/:Bold {_escape(text)}}}"' if way.role is Role.OURS else f'"{_escape(text)}"'
 
 
 def _quote(text: str) -> str:

@@ -9,7 +9,7 @@ from shutil import which
 
 from .comparison import Row, compare
 from .environment import Environment
-from .gnuplot import Bar, Line, bar_chart, line_chart
+from .gnuplot import FONT, Bar, Line, bar_chart, line_chart
 from .goals import CPUS, EVENTS, GROUPS
 from .measurements import Results, plural
 from .ways import Role, Way
@@ -28,16 +28,17 @@ class _Curve:
     title: str
     axis: str
     value: Callable[[Row], float | None]
-    floor: bool
+    seconds: bool = True
+    floor: bool = False
 
 
 _CURVES = (
-    _Curve("sweep-time", "Time of one sweep over all CPUs", "time of a sweep [ms]",
-           lambda row: _scaled(row.measurement.figure("time"), 1e3), True),
-    _Curve("skew", "Skew: from the first to the last CPU's sample", "skew [ms]",
-           lambda row: _scaled(row.measurement.figure("skew_ns"), 1e-6), False),
+    _Curve("sweep-time", "Time of one sweep over all CPUs", "time of a sweep",
+           lambda row: row.measurement.figure("time"), floor=True),
+    _Curve("skew", "Skew: from the first to the last CPU's sample", "skew",
+           lambda row: (row.measurement.figure("skew_ns") or 0) * 1e-9),
     _Curve("samples", "Samples of a CPU that one reader can take", "samples per second",
-           lambda row: row.samples_per_second, False),
+           lambda row: row.samples_per_second, seconds=False),
 )
 
 
@@ -70,7 +71,12 @@ def _render(plot: Plot, directory: Path, problems: list[str]) -> bool:
                           check=False)
     if done.returncode or done.stderr:
         problems.append(f"{script}: gnuplot failed: {done.stderr.strip()}")
-    return done.returncode == 0
+        return False
+    # Where that font is not, one of the same widths, so that nothing moves.
+    svg = directory / f"{plot.name}.svg"
+    svg.write_text(svg.read_text(encoding="utf-8").replace(
+        f'font-family="{FONT}"', f'font-family="{FONT}, Verdana, sans-serif"'), encoding="utf-8")
+    return True
 
 
 def _curve_plot(curve: _Curve, targets: str, rows: dict[int, list[Row]],
@@ -82,11 +88,17 @@ def _curve_plot(curve: _Curve, targets: str, rows: dict[int, list[Row]],
             shown = row.way.plotted or (curve.floor and row.way.role is Role.FLOOR)
             if shown and value:
                 points.setdefault(row.way, []).append((cpus, value))
-    lines = [Line(way, values) for way, values in points.items()]
-    if not any(line.way.plotted for line in lines):
+    if not any(way.plotted for way in points):
         return []
+    scale, axis = 1.0, curve.axis
+    if curve.seconds:
+        most = max(value for values in points.values() for _, value in values)
+        scale, unit = (1e3, "ms") if most >= 1e-3 else (1e6, "µs")
+        axis += f" [{unit}]"
+    lines = [Line(way, [(cpus, value * scale) for cpus, value in values])
+             for way, values in points.items()]
     name, title = f"{curve.name}-{targets}", f"{curve.title}, {targets}"
-    return [Plot(name, title, line_chart(name, title, _conditions(environment), curve.axis, lines))]
+    return [Plot(name, title, line_chart(name, title, _conditions(environment), axis, lines))]
 
 
 def _disturbance(targets: str, rows: dict[int, list[Row]],
@@ -105,7 +117,3 @@ def _disturbance(targets: str, rows: dict[int, list[Row]],
 def _conditions(environment: Environment) -> str:
     what = f"{plural(EVENTS, 'event')}, {plural(GROUPS, 'group')} per CPU"
     return ", ".join(part for part in (what, environment.title) if part)
-
-
-def _scaled(value: float | None, factor: float) -> float | None:
-    return None if value is None else value * factor
