@@ -8,12 +8,12 @@ CPUS   ?= 4
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check lint bench module shell install clean
+.PHONY: help deps build demo check lint bench bench-full module shell install clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Set KERNEL (now $(KERNEL); see tests/vm/kernels) and CPUS (now $(CPUS)) for demo, bench and shell.'
 
@@ -39,9 +39,11 @@ check: build ## run all tests: lint, all tiers on all kernels, sanitizers, bench
 lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
 
-bench: build ## compare the cost of both ways to read, and check what is promised
-	@echo 'make: benchmark in a virtual machine with 2 CPUs (1 minute) ...'
-	@tests/vm/run --kernel $(KERNEL) --cpus 2 -- $(BUILD)/bench/metagroup_bench --ways=per_fd,raw,framed --check --benchmark_color=false
+bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals
+	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
+
+bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (1 hour)
+	@bench/run --build $(BUILD) --kernel $(KERNEL) --check --full
 
 module: deps ## build the module for the kernel of the guests
 	@tests/vm/build-module $(KERNEL)

@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: MIT
+# shellcheck disable=SC2154 # variables of bench/run
+# How bench/run measures in guests in slow motion. Sourced, never run.
+
+prepare() {
+    local qemu
+    kernel_row "$kernel"
+    qemu=$("$vm_dir/fetch-qemu") || exit "$status_harness"
+    qemu=$("${qemu%%$'\n'*}" --version | sed -n 's/^QEMU emulator version \([^ ]*\).*/\1/p')
+    printf '%s\n' 'mode=slow motion' "rate=$rate" "qemu=$qemu" >>"$raw/environment"
+    say "proving that slow motion is even (1 minute) ..."
+    "$bench_dir/slowmo/prove" --kernel "$kernel" --rate "$rate" --json "$raw/proof.json" \
+        >"$raw/proof.log" 2>&1 && return
+    tail -n 5 -- "$raw/proof.log" | sed 's/^/    /' >&2
+    die "slow motion is not even here, figures would mean nothing; see $raw/proof.log"
+}
+
+# measure_once CPUS CONDITION...
+measure_once() {
+    local cpus=$1 condition get=()
+    shift
+    for condition; do
+        get+=(--get "/tmp/bench/$cpus-$condition.json:$raw/$cpus-$condition.json")
+    done
+    "$bench_dir/slowmo/run" --cpus "$cpus" --kernel "$kernel" --rate "$rate" \
+        --timeout $((120 + $# * 300)) --add "$benchmark" "${get[@]}" -- \
+        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$@" -- "${options[@]}"
+}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""What bench/report does, one idea per file."""

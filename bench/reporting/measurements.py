@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: MIT
+"""What Google Benchmark wrote, as measurements: one way under one condition."""
+
+import json
+import re
+import statistics
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+# The part of its time by which the host may fall behind before a figure says more about the host.
+LATE_LIMIT = 0.05
+
+COUNTERS = ("syscalls", "ipis", "wakeups", "monitor_insns", "target_insns", "skew_ns",
+            "memory_bytes", "late")
+
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+_NAME = re.compile(r"(?P<way>\w+)/(?P<targets>idle|busy)/cpus:(?P<cpus>\d+)"
+                   r"/events:(?P<events>\d+)/groups:(?P<groups>\d+)(/.*)?")
+
+
+@dataclass(frozen=True, order=True)
+class Condition:
+    cpus: int
+    targets: str
+    events: int
+    groups: int
+
+    def __str__(self) -> str:
+        return (f"{plural(self.cpus, 'CPU')}, {self.targets}, {plural(self.events, 'event')}, "
+                f"{plural(self.groups, 'group')} per CPU")
+
+
+def plural(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A figure over the repetitions that are to be believed."""
+    median: float
+    p10: float
+    p90: float
+    cv: float
+    count: int
+
+    @staticmethod
+    def of(values: list[float]) -> "Spread":
+        mean = statistics.fmean(values)
+        if len(values) == 1:
+            return Spread(values[0], values[0], values[0], 0.0, 1)
+        tenths = statistics.quantiles(values, n=10, method="inclusive")
+        cv = statistics.stdev(values) / abs(mean) if mean else 0.0
+        return Spread(statistics.median(values), tenths[0], tenths[-1], cv, len(values))
+
+
+class Status(Enum):
+    VALID = "valid"
+    LATE = "late"  # measured, but the host was too slow: no figure is reported
+    SKIPPED = "skipped"  # could not run here
+
+
+@dataclass(frozen=True)
+class Measurement:
+    way: str
+    condition: Condition
+    status: Status
+    reason: str = ""  # why there are no figures
+    time: Spread | None = None  # seconds for a sweep of all CPUs
+    counters: dict[str, Spread] = field(default_factory=dict)
+    late_repetitions: int = 0  # left out of the figures
+
+    def figure(self, name: str) -> float | None:
+        """The median of `time` or of a counter, if there is one."""
+        spread = self.time if name == "time" else self.counters.get(name)
+        return spread.median if spread else None
+
+
+@dataclass
+class Results:
+    """All measurements, and what went wrong in reading them."""
+    measurements: dict[tuple[Condition, str], Measurement] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    def add(self, measurement: Measurement, source: str) -> None:
+        key = (measurement.condition, measurement.way)
+        if key in self.measurements:
+            self.problems.append(f"{source}: {measurement.way} was measured before with "
+                                 f"{measurement.condition}; the first figures are kept")
+            return
+        self.measurements[key] = measurement
+
+    def get(self, condition: Condition, way: str) -> Measurement | None:
+        return self.measurements.get((condition, way))
+
+    def conditions(self) -> list[Condition]:
+        return sorted({condition for condition, _ in self.measurements})
+
+    def of(self, condition: Condition) -> dict[str, Measurement]:
+        return {way: m for (c, way), m in self.measurements.items() if c == condition}
+
+    def with_status(self, status: Status) -> list[Measurement]:
+        return [m for m in self.measurements.values() if m.status is status]
+
+
+def read_results(files: Iterable[Path]) -> Results:
+    """Reads all that can be read; the rest becomes a problem that says what to do."""
+    results = Results()
+    for path in files:
+        try:
+            runs = _runs(json.loads(path.read_text(encoding="utf-8")))
+        except OSError as error:
+            results.problems.append(f"{path}: {error.strerror}; measure this condition again")
+            continue
+        except (ValueError, TypeError, AttributeError) as error:
+            results.problems.append(f"{path}: not what Google Benchmark writes as JSON ({error}); "
+                                    "measure this condition again")
+            continue
+        if not runs:
+            results.problems.append(f"{path}: has no repetitions of any benchmark; measure again, "
+                                    "without --benchmark_report_aggregates_only")
+        for name, repetitions in runs.items():
+            _add(results, str(path), name, repetitions)
+    return results
+
+
+def _runs(document: Any) -> dict[str, list[dict[str, Any]]]:
+    """The repetitions of each benchmark; aggregates are computed here, from what is believed."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for run in document["benchmarks"] if "benchmarks" in document else []:
+        if run.get("run_type") != "aggregate":
+            runs.setdefault(str(run.get("run_name", run["name"])), []).append(run)
+    return runs
+
+
+def _add(results: Results, source: str, name: str, repetitions: list[dict[str, Any]]) -> None:
+    match = _NAME.fullmatch(name)
+    if not match:
+        results.problems.append(f"{source}: the name {name} is not of the form "
+                                "WAY/TARGETS/cpus:N/events:E/groups:G; left out")
+        return
+    condition = Condition(int(match["cpus"]), match["targets"], int(match["events"]),
+                          int(match["groups"]))
+    try:
+        results.add(_measurement(match["way"], condition, repetitions), source)
+    except (KeyError, ValueError, TypeError) as error:
+        results.problems.append(f"{source}: {name} has no usable figures ({error!r}); left out")
+
+
+def _measurement(way: str, condition: Condition, repetitions: list[dict[str, Any]]) -> Measurement:
+    for run in repetitions:
+        if run.get("error_occurred") or run.get("skipped"):
+            reason = run.get("error_message") or run.get("skip_message") or "no reason given"
+            return Measurement(way, condition, Status.SKIPPED, str(reason))
+    believed = [run for run in repetitions if float(run.get("late", 0)) <= LATE_LIMIT]
+    late = len(repetitions) - len(believed)
+    if late * 2 > len(repetitions):
+        worst = max(float(run["late"]) for run in repetitions)
+        return Measurement(way, condition, Status.LATE,
+                           f"the host fell behind by up to {worst:.0%} in {late} of "
+                           f"{len(repetitions)} repetitions", late_repetitions=late)
+    time = Spread.of([float(run["real_time"]) * _SECONDS[run["time_unit"]] for run in believed])
+    counters = {}
+    for name in COUNTERS:
+        values = [float(run[name]) for run in believed if name in run]
+        if values:
+            counters[name] = Spread.of(values)
+    return Measurement(way, condition, Status.VALID, "", time, counters, late)

@@ -1,0 +1,280 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""bench/report as a person or `make bench` calls it: what it prints, writes, and returns."""
+
+import json
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import sample
+
+PROJECT = Path(__file__).resolve().parents[2]
+REPORT = PROJECT / "bench/report"
+SCHEMA = PROJECT / "bench/reporting/schema.json"
+
+
+class ReportTest(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.raw = Path(directory.name) / "raw"
+        self.out = Path(directory.name) / "out"
+        self.files = sample.write_run(self.raw)
+
+    def report(self, *arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([REPORT, "--raw", self.raw, "--out", self.out,
+                               *map(str, arguments)], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def change(self, way: str, figures: dict[str, Any], file: str = "32-idle-4-1.json") -> None:
+        """Other figures for all repetitions of a way; None takes one away."""
+        path = self.raw / file
+        document = json.loads(path.read_text())
+        for run in document["benchmarks"]:
+            if run["run_type"] == "iteration" and run["name"].startswith(way + "/"):
+                run |= figures
+                for key in [key for key, value in figures.items() if value is None]:
+                    del run[key]
+        path.write_text(json.dumps(document))
+
+    def document(self) -> dict[str, Any]:
+        document: dict[str, Any] = json.loads((self.out / "report.json").read_text())
+        return document
+
+    def goal(self, title: str) -> dict[str, Any]:
+        found: list[dict[str, Any]] = [goal for goal in self.document()["goals"]
+                                       if goal["title"].startswith(title)]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+    def measurement(self, way: str, cpus: int = 32, targets: str = "idle") -> dict[str, Any]:
+        found: list[dict[str, Any]] = [
+            m for m in self.document()["measurements"]
+            if (m["way"], m["cpus"], m["targets"]) == (way, cpus, targets)]
+        self.assertEqual(len(found), 1)
+        return found[0]
+
+
+class Figures(ReportTest):
+    def test_the_table_has_medians_spreads_and_ratios(self) -> None:
+        lines = self.report("--", self.raw / "32-idle-4-1.json").stdout.splitlines()
+        row = next(line for line in lines if line.startswith("framed"))
+        self.assertEqual(row.split(), "framed 1.96 ms 1.6 % 11.46 1.22 1.00 31.0 31.0 "
+                                      "5.88 k 1.60 k 980 µs".split())
+
+    def test_the_table_fits_a_terminal_of_100_columns(self) -> None:
+        self.change("framed", {"error_occurred": True, "error_message": "long " * 40})
+        for line in self.report().stdout.splitlines():
+            if not line.startswith(("the whole report", "     ")):
+                self.assertLessEqual(len(line), 100, line)
+
+    def test_the_median_and_the_tenths_are_over_the_repetitions(self) -> None:
+        self.report()
+        time = self.measurement("framed")["time_seconds"]
+        nominal = 1.96e-3
+        self.assertAlmostEqual(time["median"], nominal)
+        self.assertAlmostEqual(time["p10"], nominal * 0.984)
+        self.assertAlmostEqual(time["p90"], nominal * 1.016)
+        self.assertEqual(time["count"], sample.REPETITIONS)
+
+    def test_an_unknown_way_is_shown_too(self) -> None:
+        runs = sample.runs(32, "idle")
+        for run in runs:
+            run["name"] = run["run_name"] = run["name"].replace("io_uring/", "pigeon/")
+        sample.write(self.raw / "32-idle-4-1.json", runs)
+        self.report()
+        self.assertIn("| pigeon |", (self.out / "report.md").read_text())
+
+    def test_a_suffix_of_google_benchmark_is_no_part_of_the_condition(self) -> None:
+        runs = sample.runs(32, "idle")
+        for run in runs:
+            run["run_name"] += "/repeats:5/real_time"
+        sample.write(self.raw / "32-idle-4-1.json", runs)
+        self.report()
+        self.assertEqual(self.measurement("framed")["status"], "valid")
+
+
+class Goals(ReportTest):
+    def test_goals_are_met_and_their_aims(self) -> None:
+        self.report("--check")
+        self.assertEqual(self.goal("time of per-fd / FRAMED")["verdict"], "met")
+        self.assertEqual(self.goal("time of per-fd / FRAMED")["value"], 11.46)
+        self.assertEqual(self.goal("target's instructions, FRAMED / per-fd")["verdict"], "aim met")
+        self.assertEqual(self.goal("idle CPUs woken")["verdict"], "aim met")
+
+    def test_a_missed_goal_fails_the_check_only(self) -> None:
+        self.change("framed", {"real_time": 9000.0})
+        self.report()
+        self.assertIn("MISSED", self.report("--check", status=1).stdout)
+        self.assertEqual(self.goal("time of FRAMED / floor")["verdict"], "MISSED")
+
+    def test_figures_are_judged_as_they_are_printed(self) -> None:
+        self.change("quiet", {"wakeups": 0.04})
+        self.report("--check")
+        self.change("quiet", {"wakeups": 0.06})
+        self.report("--check", status=1)
+
+    def test_a_condition_that_nobody_asked_for_is_not_measured(self) -> None:
+        self.report("--check")
+        goal = self.goal("time of FRAMED on 64 CPUs")
+        self.assertEqual((goal["verdict"], goal["value"]), ("not measured", None))
+        self.assertIn("no run with 64 CPUs", goal["reason"])
+
+    def test_the_goal_over_two_numbers_of_cpus_is_judged_when_both_were_run(self) -> None:
+        sample.write_run(self.raw, (64,))
+        self.report()
+        self.assertEqual(self.goal("time of FRAMED on 64 CPUs")["verdict"], "aim met")
+
+    def test_a_way_that_did_not_run_makes_the_check_a_visible_skip(self) -> None:
+        self.change("mapped", {"error_occurred": True, "error_message": "no mmap"})
+        output = self.report("--check", status=77).stdout
+        self.assertIn("\nskipped: time of mapped / floor, idle: mapped skipped: no mmap", output)
+
+    def test_a_miss_weighs_more_than_a_skip(self) -> None:
+        self.change("mapped", {"error_occurred": True, "error_message": "no mmap"})
+        self.change("framed", {"real_time": 9000.0})
+        self.report("--check", status=1)
+
+    def test_a_missing_counter_leaves_the_goal_open_and_the_rest_in_place(self) -> None:
+        self.change("framed", {"target_insns": None}, "32-busy-4-1.json")
+        self.report("--check", status=77)
+        goal = self.goal("target's instructions, FRAMED / per-fd")
+        self.assertEqual(goal["reason"], "framed does not report target_insns")
+        self.assertAlmostEqual(self.measurement("framed", targets="busy")["per_fd_over_this"],
+                               11.46, places=2)
+
+
+class LateHost(ReportTest):
+    def test_a_late_measurement_has_no_figures(self) -> None:
+        self.change("framed", {"late": 0.12})
+        output = self.report("--check", status=77).stdout
+        self.assertIn("framed       invalid: the host fell behind by up to 12% in 5 of 5", output)
+        measurement = self.measurement("framed")
+        self.assertEqual((measurement["status"], measurement["time_seconds"],
+                          measurement["counters"], measurement["per_fd_over_this"]),
+                         ("late", None, {}, None))
+        self.assertEqual(self.goal("time of FRAMED / floor")["verdict"], "not judged")
+        self.assertIn("- framed invalid: the host", (self.out / "report.md").read_text())
+
+    def test_late_repetitions_are_left_out_of_the_figures(self) -> None:
+        path = self.raw / "32-idle-4-1.json"
+        document = json.loads(path.read_text())
+        run = next(run for run in document["benchmarks"] if run["name"].startswith("framed/"))
+        run |= {"late": 0.5, "real_time": 1e9}
+        path.write_text(json.dumps(document))
+        self.report("--check")
+        self.assertEqual(self.measurement("framed")["late_repetitions"], 1)
+        self.assertEqual(self.measurement("framed")["time_seconds"]["count"], 4)
+
+    def test_files_with_late_measurements_are_listed_for_another_try(self) -> None:
+        self.assertEqual(self.report("--list-late", *self.files).stdout, "")
+        self.change("per_fd", {"late": 0.06})
+        self.assertEqual(self.report("--list-late", *self.files).stdout,
+                         f"{self.raw / '32-idle-4-1.json'}\n")
+
+
+class BrokenInput(ReportTest):
+    def check_problem(self, text: str) -> None:
+        """It is said, is no success under --check, and the other files are reported."""
+        done = self.report("--check", *self.files, status=1)
+        self.assertIn(f"bench/report: error: {self.raw}", done.stderr)
+        self.assertIn(text, done.stderr)
+        self.assertIn(text, (self.out / "report.md").read_text())
+        self.assertEqual(self.measurement("framed", 8)["status"], "valid")
+
+    def test_a_missing_file_is_named(self) -> None:
+        (self.raw / "32-idle-4-1.json").unlink()
+        self.check_problem("No such file or directory; measure this condition again")
+
+    def test_a_file_that_ends_early_is_named(self) -> None:
+        path = self.raw / "32-idle-4-1.json"
+        path.write_text(path.read_text()[:1000])
+        self.check_problem("not what Google Benchmark writes as JSON")
+
+    def test_a_file_of_something_else_is_named(self) -> None:
+        (self.raw / "32-idle-4-1.json").write_text("[1, 2]")
+        self.check_problem("has no repetitions of any benchmark")
+
+    def test_a_strange_name_is_named(self) -> None:
+        runs = sample.runs(32, "idle")
+        runs[0]["run_name"] = "framed/sleepy/cpus:2"
+        sample.write(self.raw / "32-idle-4-1.json", runs)
+        self.check_problem("the name framed/sleepy/cpus:2 is not of the form WAY/TARGETS/cpus:N")
+
+    def test_a_measurement_without_time_is_named(self) -> None:
+        self.change("framed", {"real_time": None})
+        self.check_problem("framed/idle/cpus:32/events:4/groups:1 has no usable figures")
+
+    def test_a_condition_in_two_files_is_named(self) -> None:
+        self.files.append(sample.write(self.raw / "again.json", sample.runs(32, "idle")))
+        self.check_problem("was measured before with 32 CPUs, idle")
+
+    def test_a_missing_environment_is_named(self) -> None:
+        (self.raw / "environment").unlink()
+        self.check_problem("the report does not say where was measured")
+
+    def test_a_missing_proof_of_slow_motion_is_named(self) -> None:
+        (self.raw / "proof.json").unlink()
+        self.check_problem("nothing shows that slow motion was even")
+
+    def test_nothing_at_all_is_no_report(self) -> None:
+        for path in self.files:
+            path.unlink()
+        self.assertIn("measure with make bench", self.report(status=2).stderr)
+        self.assertFalse(self.out.exists())
+
+
+class Files(ReportTest):
+    def test_the_json_is_as_its_schema_says(self) -> None:
+        self.change("framed", {"late": 0.12})
+        (self.raw / "8-idle-4-1.json").unlink(missing_ok=True)
+        self.report()
+        schema = json.loads(SCHEMA.read_text())
+        jsonschema.Draft202012Validator.check_schema(schema)
+        jsonschema.validate(self.document(), schema)
+
+    def test_plots_are_drawn_as_svg_and_png(self) -> None:
+        self.report()
+        for plot in ("sweep-time", "disturbance", "skew", "samples"):
+            for targets in ("idle", "busy"):
+                name = f"{plot}-{targets}"
+                self.assertIn("<svg", (self.out / f"{name}.svg").read_text(), name)
+                self.assertTrue((self.out / f"{name}.png").read_bytes().startswith(b"\x89PNG"))
+                self.assertIn(f"({name}.svg)", (self.out / "report.md").read_text())
+
+    def test_the_page_tells_goals_conditions_and_ways_that_did_not_run(self) -> None:
+        self.report()
+        page = (self.out / "report.md").read_text()
+        for text in ("| time of per-fd / FRAMED, idle | 11.46 | ≥ 9 | ≥ 12 | met |",
+                     "slow motion at 3 M instructions/s", "| QEMU | 10.0.2 |",
+                     "- bpf skipped: no BTF of the kernel (4 conditions)",
+                     "| 32 | idle | **11.46** | 1.22 |"):
+            self.assertIn(text, page)
+
+    def test_figures_are_published_between_the_marks_of_the_readme(self) -> None:
+        project = self.raw.parent / "project"
+        (project / "docs").mkdir(parents=True)
+        original = (PROJECT / "README.md").read_text()
+        (project / "README.md").write_text(original)
+        for _ in range(2):  # the second time over the first
+            self.report("--publish", project)
+        readme = (project / "README.md").read_text()
+        self.assertEqual(readme.count("**11.46**"), 2)  # idle and busy
+        self.assertEqual(readme.split("<!-- measured")[0], original.split("<!-- measured")[0])
+        self.assertEqual(readme.split("<!-- end of measured")[1],
+                         original.split("<!-- end of measured")[1])
+        self.assertIn("<svg", (project / "docs/sweep-time.svg").read_text())
+
+    def test_nothing_is_published_without_the_main_figures(self) -> None:
+        done = self.report("--publish", self.raw.parent, "--", self.raw / "32-busy-4-1.json",
+                           status=2)
+        self.assertIn("nothing to publish", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,185 @@
+#!/usr/bin/python3 -B
+# SPDX-License-Identifier: MIT
+"""bench/run with a pretended rig and benchmark: what it measures, repeats and returns."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+PROJECT = Path(__file__).resolve().parents[2]
+
+# Runs the command here, and takes the place of the guest's files.
+SLOWMO_RUN = """#!/bin/bash
+set -e
+gets=()
+while [[ $1 != -- ]]; do
+    case $1 in --cpus) echo "$2" >>{root}/boots ;; --get) gets+=("$2") ;; esac
+    shift
+done
+shift
+status=0
+"${{@/#\\/tmp\\/bench/{escaped}\\/tmp}}" || status=$?
+for get in "${{gets[@]}}"; do
+    from=${{get%%:*}}
+    [[ ! -e {root}/tmp${{from#/tmp/bench}} ]] || mv "{root}/tmp${{from#/tmp/bench}}" "${{get#*:}}"
+done
+exit $status
+"""
+PROVE = """#!/bin/bash
+echo "the proof: $PROOF_STATUS"
+while (($#)); do [[ $1 != --json ]] || echo '{"even": true}' >"$2"; shift; done
+exit "$PROOF_STATUS"
+"""
+# Late as often as the file `late` has lines, and fails under the conditions in `fails`.
+BENCHMARK = """#!/usr/bin/python3 -B
+import sys
+sys.path.insert(0, {tests!r})
+import sample
+from pathlib import Path
+root = Path({root!r})
+options = dict(argument[2:].split("=", 1) for argument in sys.argv[1:])
+cpus = int(options["cpus"].split("-")[1]) + 1
+runs = sample.runs(cpus, options["targets"], int(options["events"]), int(options["groups"]))
+late = (root / "late").read_text().splitlines()
+if late and options["targets"] == "idle":
+    (root / "late").write_text("\\n".join(late[1:]))
+    for run in runs:
+        if "late" in run:
+            run["late"] = 0.5
+out = Path(options["benchmark_out"])
+if out.name in (root / "fails").read_text().split():
+    sys.exit("no such counter")
+sample.write(out, runs)
+"""
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self) -> None:
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.root = root = Path(directory.name)
+        self.environment = dict(os.environ)
+        self.raw = root / "build/bench/raw"
+        shutil.copytree(PROJECT / "bench", root / "bench", ignore=shutil.ignore_patterns("slowmo"))
+        shutil.copy(PROJECT / "VERSION", root)
+        for path in ("tests/vm", "build/bench", "bench/slowmo", "tmp"):
+            (root / path).mkdir(parents=True)
+        for name in ("lib.sh", "kernels"):
+            shutil.copy(PROJECT / "tests/vm" / name, root / "tests/vm")
+        self.program("tests/vm/fetch-qemu", "#!/bin/sh\necho " + str(root / "qemu"))
+        self.program("qemu", "#!/bin/sh\necho QEMU emulator version 10.0.2")
+        self.program("bench/slowmo/run", SLOWMO_RUN.format(
+            root=root, escaped=str(root).replace("/", "\\/")))
+        self.program("bench/slowmo/prove", PROVE)
+        self.program("build/bench/metagroup_bench",
+                     BENCHMARK.format(tests=str(PROJECT / "tests/bench"), root=str(root)))
+        (root / "late").write_text("")
+        (root / "fails").write_text("")
+
+    def program(self, path: str, text: str) -> None:
+        (self.root / path).write_text(text)
+        (self.root / path).chmod(0o755)
+
+    def run_bench(self, *arguments: str, status: int = 0,
+                  proof: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run([self.root / "bench/run", *arguments], capture_output=True, text=True,
+                              env=self.environment | {"PROOF_STATUS": str(proof)},
+                              check=False)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done
+
+    def test_a_quick_run_measures_what_the_goals_want_and_reports(self) -> None:
+        done = self.run_bench("--check")
+        self.assertEqual({path.name for path in self.raw.glob("*.json")},
+                         {"proof.json", "8-idle-4-1.json", "8-busy-4-1.json", "32-idle-4-1.json",
+                          "32-busy-4-1.json"})
+        self.assertIn("goal: time of per-fd / FRAMED, idle                   11.46", done.stdout)
+        self.assertTrue((self.root / "build/bench/report/report.md").exists())
+        environment = (self.raw / "environment").read_text()
+        for line in ("mode=slow motion\n", "qemu=10.0.2\n", "rate=3000000\n", "kernel=", "date="):
+            self.assertIn(line, environment)
+
+    def test_a_full_run_boots_once_for_each_number_of_cpus_and_tells_the_time_left(self) -> None:
+        done = self.run_bench("--full")
+        self.assertEqual((self.root / "boots").read_text().split(), ["2", "8", "16", "32", "64"])
+        self.assertEqual(len(list(self.raw.glob("*-*.json"))), 60)
+        self.assertIn("64 CPUs, busy, events: 8, groups: 4, 1 min left ...", done.stderr)
+        self.assertNotIn("not measured", done.stdout)
+
+    def test_conditions_with_a_late_host_are_measured_once_more(self) -> None:
+        (self.root / "late").write_text("x")
+        done = self.run_bench("--check")
+        self.assertIn("the host was too slow for 1 of 2 conditions: once more", done.stderr)
+        self.assertEqual((self.root / "boots").read_text().split(), ["8", "8", "32"])
+        self.assertTrue((self.raw / "8-idle-4-1.json.late").exists())
+
+    def test_a_host_that_stays_late_is_a_visible_skip(self) -> None:
+        (self.root / "late").write_text("x\n" * 9)
+        done = self.run_bench("--cpus", "32", "--check", status=77)
+        self.assertEqual((self.root / "boots").read_text().split(), ["32", "32"])
+        self.assertIn("skipped: time of FRAMED / floor, idle: framed late: the host fell behind",
+                      done.stdout)
+
+    def test_a_condition_that_fails_is_said_and_the_rest_reported(self) -> None:
+        (self.root / "fails").write_text("32-busy-4-1.json")
+        done = self.run_bench(status=125)
+        self.assertIn("32 CPUs: busy-4-1 failed with status 1", done.stderr)
+        self.assertIn("no such counter", done.stderr)
+        self.assertIn("32-busy-4-1.json: No such file or directory", done.stderr)
+        report = json.loads((self.root / "build/bench/report/report.json").read_text())
+        self.assertEqual({(m["cpus"], m["targets"]) for m in report["measurements"]},
+                         {(8, "idle"), (8, "busy"), (32, "idle")})
+
+    def test_slow_motion_that_is_not_even_measures_nothing(self) -> None:
+        done = self.run_bench(proof=1, status=125)
+        self.assertIn("slow motion is not even here", done.stderr)
+        self.assertIn("    the proof: 1", done.stderr)
+        self.assertFalse((self.root / "boots").exists())
+
+    def pretend_modules_load(self, make_status: int) -> None:
+        """Programs of the machine's that note how they were called."""
+        (self.root / "bin").mkdir()
+        for name, status in (("make", make_status), ("insmod", 0), ("rmmod", 0)):
+            self.program(f"bin/{name}", f"#!/bin/sh\necho {name} ${{*##*/}} >>{self.root}/called\n"
+                                        f"echo no headers >&2\nexit {status}\n")
+        self.program("bin/nproc", "#!/bin/sh\necho 6\n")
+        self.environment["PATH"] = f"{self.root}/bin:{os.environ['PATH']}"
+
+    @unittest.skipUnless(os.geteuid() == 0, "loading modules needs root")
+    def test_this_machine_is_measured_on_powers_of_two_and_all_its_cpus(self) -> None:
+        self.pretend_modules_load(0)
+        done = self.run_bench("--here")
+        self.assertEqual({path.name for path in self.raw.glob("*-idle-*.json")},
+                         {"2-idle-4-1.json", "4-idle-4-1.json", "6-idle-4-1.json"})
+        self.assertNotIn("slow motion", done.stdout)
+        self.assertIn("mode=bare metal\n", (self.raw / "environment").read_text())
+        called = (self.root / "called").read_text().splitlines()
+        self.assertEqual([line for line in called if line.startswith("rmmod")],
+                         ["rmmod metagroup_floor", "rmmod perf_metagroup"])
+
+    @unittest.skipUnless(os.geteuid() == 0, "loading modules needs root")
+    def test_a_module_that_does_not_build_is_said_with_the_remedy(self) -> None:
+        self.pretend_modules_load(2)
+        error = self.run_bench("--here", status=125).stderr
+        self.assertIn("    no headers", error)
+        self.assertIn("it needs linux-headers-", error)
+        self.assertFalse(list(self.raw.glob("*.json")))
+
+    @unittest.skipIf(os.geteuid() == 0, "is root")
+    def test_this_machine_is_measured_by_root_only(self) -> None:
+        self.assertIn("--here needs root", self.run_bench("--here", status=125).stderr)
+
+    def test_a_missing_benchmark_and_bad_options_are_named(self) -> None:
+        self.assertIn("--cpus wants numbers", self.run_bench("--cpus", "2-8", status=125).stderr)
+        self.assertIn("unknown option --ful", self.run_bench("--ful", status=125).stderr)
+        self.assertIn("unknown kernel 5.0", self.run_bench("--kernel", "5.0", status=125).stderr)
+        (self.root / "build/bench/metagroup_bench").unlink()
+        self.assertIn("make build makes it", self.run_bench(status=125).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
