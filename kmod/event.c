@@ -146,10 +146,11 @@ static u64 *mg_write_times(const struct perf_event *leader,
 {
 	/* A leader's effective state is its own, see __perf_effective_state(). */
 	int state = leader->state;
-	u64 delta = 0;
+	s64 delta = 0;
 
+	/* @clock may be that of a moment before the event was switched on. */
 	if (state >= PERF_EVENT_STATE_INACTIVE)
-		delta = mg_event_time(leader, ctx, clock) - leader->tstamp;
+		delta = max_t(s64, 0, mg_event_time(leader, ctx, clock) - leader->tstamp);
 
 	if (read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
 		*out++ = leader->total_time_enabled + delta +
@@ -217,9 +218,20 @@ static void mg_write_payload(const struct perf_event *leader,
 	}
 }
 
+/*
+ * With interrupts off on the CPU that the group counts on, it cannot be
+ * descheduled; on any other, its PMU is out of reach.
+ */
+static int mg_event_refresh_locked(struct perf_event *leader)
+{
+	if (unlikely(leader->oncpu != smp_processor_id()))
+		return -EAGAIN;
+	return mg_pmu_read(leader, leader->attr.read_format & PERF_FORMAT_GROUP);
+}
+
 static int mg_event_read_locked(struct perf_event *leader,
 				const struct perf_event_context *ctx,
-				const struct mg_now *now,
+				const struct mg_now *now, bool asleep,
 				struct perf_metagroup_record *record, u32 room)
 {
 	enum mg_place place = mg_event_place(leader, ctx);
@@ -241,15 +253,15 @@ static int mg_event_read_locked(struct perf_event *leader,
 		return -EMSGSIZE;
 
 	if (status == PERF_METAGROUP_OK) {
-		/*
-		 * With interrupts off on the CPU that the event counts on, it
-		 * cannot be descheduled; on any other, its PMU is out of reach.
-		 */
-		if (unlikely(leader->oncpu != smp_processor_id()))
+		if (!asleep) {
+			err = mg_event_refresh_locked(leader);
+			if (unlikely(err))
+				return err;
+		} else if (leader->oncpu == record->cpu) {
+			status = PERF_METAGROUP_IDLE;
+		} else {
 			return -EAGAIN;
-		err = mg_pmu_read(leader, read_format & PERF_FORMAT_GROUP);
-		if (unlikely(err))
-			return err;
+		}
 	}
 
 	mg_write_payload(leader, ctx, read_format, now->perf, (u64 *)(record + 1));
@@ -281,7 +293,46 @@ int mg_event_read(struct perf_event *leader, const struct mg_now *now,
 	int ret;
 
 	raw_spin_lock(&ctx->lock);
-	ret = mg_event_read_locked(leader, ctx, now, record, room);
+	ret = mg_event_read_locked(leader, ctx, now, false, record, room);
+	raw_spin_unlock(&ctx->lock);
+	return ret;
+}
+
+/**
+ * mg_event_refresh - bring the counts of a group up to date, for later
+ * @leader:	the leader; interrupts are off on the CPU that it is bound to
+ *
+ * Return: 0 if they are, or if the group does not count.
+ */
+int mg_event_refresh(struct perf_event *leader)
+{
+	struct perf_event_context *ctx = READ_ONCE(leader->ctx);
+	int ret = 0;
+
+	raw_spin_lock(&ctx->lock);
+	if (mg_event_status(leader, mg_event_place(leader, ctx)) == PERF_METAGROUP_OK)
+		ret = mg_event_refresh_locked(leader);
+	raw_spin_unlock(&ctx->lock);
+	return ret;
+}
+
+/**
+ * mg_event_read_asleep - as mg_event_read(), from any CPU
+ * @leader:	the leader, refreshed when record->cpu fell asleep
+ * @asleep:	when that was
+ * @record:	as there
+ * @room:	as there
+ *
+ * Whether the CPU still sleeps is for the caller to find out.
+ */
+int mg_event_read_asleep(struct perf_event *leader, const struct mg_now *asleep,
+			 struct perf_metagroup_record *record, u32 room)
+{
+	struct perf_event_context *ctx = READ_ONCE(leader->ctx);
+	int ret;
+
+	raw_spin_lock(&ctx->lock);
+	ret = mg_event_read_locked(leader, ctx, asleep, true, record, room);
 	raw_spin_unlock(&ctx->lock);
 	return ret;
 }

@@ -36,6 +36,9 @@ struct perf_event *mg_event_of_file(struct file *file);
 int mg_event_check_leader(struct perf_event *event, u32 *reason);
 int mg_event_read(struct perf_event *leader, const struct mg_now *now,
 		  struct perf_metagroup_record *record, u32 room);
+int mg_event_refresh(struct perf_event *leader);
+int mg_event_read_asleep(struct perf_event *leader, const struct mg_now *asleep,
+			 struct perf_metagroup_record *record, u32 room);
 int mg_event_describe(struct perf_event *leader, struct mg_event_info *info,
 		      u64 *ids, u32 max_ids);
 void mg_event_wait_moved(struct perf_event *event);

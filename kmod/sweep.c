@@ -16,6 +16,7 @@
 
 #include "event.h"
 #include "group.h"
+#include "quiet.h"
 #include "sweep.h"
 
 #define CREATE_TRACE_POINTS
@@ -61,7 +62,7 @@ static void mg_sweep_cpu(void *info)
 	bool running = false;
 	int ret;
 
-	for (member = group->on_cpu[cpu]; member; member = member->next) {
+	for (member = group->on_cpu[cpu].first; member; member = member->next) {
 		ret = mg_sweep_member(group, member, &now);
 		if (ret == PERF_METAGROUP_OK)
 			running = true;
@@ -77,13 +78,13 @@ static void mg_sweep_cpu(void *info)
  * here and without disturbing that CPU. A group that runs now, or is being
  * moved, gets the CPU back among those that the broadcast goes to.
  */
-static void mg_sweep_quiet_cpu(struct mg_group *group, int cpu)
+static void mg_sweep_from_here(struct mg_group *group, int cpu)
 {
 	struct mg_member *member;
 	struct mg_now now;
 	int ret;
 
-	for (member = group->on_cpu[cpu]; member; member = member->next) {
+	for (member = group->on_cpu[cpu].first; member; member = member->next) {
 		local_irq_disable();
 		now = mg_now_on(cpu);
 		ret = mg_sweep_member(group, member, &now);
@@ -104,11 +105,12 @@ static void mg_sweep_offline(struct mg_group *group)
 {
 	int cpu;
 
-	for_each_cpu(cpu, group->running) {
-		if (cpumask_test_cpu(cpu, group->targets))
+	for_each_cpu(cpu, group->targets) {
+		if (cpu_online(cpu))
 			continue;
+		cpumask_clear_cpu(cpu, group->targets);
 		cpumask_clear_cpu(cpu, group->running);
-		mg_sweep_quiet_cpu(group, cpu);
+		mg_sweep_from_here(group, cpu);
 		/* It has moved to a CPU that is online. */
 		if (cpumask_test_cpu(cpu, group->running))
 			group->unsettled = true;
@@ -117,22 +119,27 @@ static void mg_sweep_offline(struct mg_group *group)
 
 static void mg_sweep_once(struct mg_group *group)
 {
+	struct cpumask *targets = group->targets;
 	int cpu;
 
 	group->unsettled = false;
 
-	if (unlikely(cpumask_andnot(group->targets, group->cpus, group->running)))
-		for_each_cpu(cpu, group->targets)
-			mg_sweep_quiet_cpu(group, cpu);
+	if (unlikely(cpumask_andnot(targets, group->selected, group->running)))
+		for_each_cpu(cpu, targets)
+			mg_sweep_from_here(group, cpu);
+
+	cpumask_and(targets, group->selected, group->running);
+	if (group->mode & PERF_METAGROUP_MODE_QUIET)
+		for_each_cpu(cpu, targets)
+			if (mg_quiet_read(group, cpu))
+				cpumask_clear_cpu(cpu, targets);
 
 	/* CPUs cannot leave cpu_online_mask while preemption is disabled. */
 	preempt_disable();
-	cpumask_and(group->targets, group->running, cpu_online_mask);
-	on_each_cpu_mask(group->targets, mg_sweep_cpu, group, true);
-	preempt_enable();
-
-	if (unlikely(!cpumask_subset(group->running, group->targets)))
+	if (unlikely(!cpumask_subset(targets, cpu_online_mask)))
 		mg_sweep_offline(group);
+	on_each_cpu_mask(targets, mg_sweep_cpu, group, true);
+	preempt_enable();
 }
 
 /*
@@ -152,6 +159,8 @@ static int mg_sweep_settle(struct mg_group *group)
 	for (i = 0; i < group->nr_members; i++) {
 		struct mg_member *member = group->members[i];
 
+		if (!cpumask_test_cpu(member->cpu, group->selected))
+			continue;
 		switch (member->error) {
 		case -EMSGSIZE:
 			mg_event_describe(member->leader, &info, NULL, 0);
@@ -179,6 +188,7 @@ static int mg_sweep_settle(struct mg_group *group)
 
 static void mg_sweep_account(struct mg_group *group, u64 begin, u64 end)
 {
+	struct perf_metagroup_snapshot *head = group->snapshot.head;
 	struct mg_stats *stats = &group->stats;
 	u64 duration = end - begin;
 
@@ -188,24 +198,20 @@ static void mg_sweep_account(struct mg_group *group, u64 begin, u64 end)
 	if (duration > stats->max)
 		stats->max = duration;
 
-	*group->snapshot.head = (struct perf_metagroup_snapshot){
-		.size = MG_SNAPSHOT_HEAD,
-		.sequence = stats->sweeps,
-		.begin = begin,
-		.end = end,
-		.count = group->nr_members,
-		.stride = group->snapshot.stride,
-	};
+	head->sequence = stats->sweeps;
+	head->begin = begin;
+	head->end = end;
 }
 
 /**
- * mg_sweep - bring all records up to date
+ * mg_sweep - bring records up to date
  * @group:	whose mutex is held
+ * @asked:	for members on these CPUs, or NULL: on all
  *
  * Return: 0, or -ENOMEM, -E2BIG if an event group grew and there is no room
  * for it. Members that could not be read are marked stale in their records.
  */
-int mg_sweep(struct mg_group *group)
+int mg_sweep(struct mg_group *group, const struct cpumask *asked)
 {
 	int tries = MG_SWEEP_TRIES;
 	u64 begin, end;
@@ -213,7 +219,12 @@ int mg_sweep(struct mg_group *group)
 
 	lockdep_assert_held(&group->mutex);
 	trace_perf_metagroup_sweep_begin(group);
+	mg_snapshot_write_begin(&group->snapshot);
 	do {
+		cpumask_andnot(group->selected, group->cpus, group->spared);
+		if (asked)
+			cpumask_and(group->selected, group->selected, asked);
+
 		begin = ktime_get_ns();
 		mg_sweep_once(group);
 		end = ktime_get_ns();
@@ -223,22 +234,23 @@ int mg_sweep(struct mg_group *group)
 	} while (again > 0);
 
 	mg_sweep_account(group, begin, end);
+	mg_snapshot_write_end(&group->snapshot);
 	trace_perf_metagroup_sweep_end(group, end - begin);
 	return again;
 }
 
-/* After a sweep: the error of the first stale member, or 0. */
+/* After a sweep: the error of the first member that it left stale, or 0. */
 int mg_sweep_error(const struct mg_group *group)
 {
 	u32 i;
-	int err;
 
 	if (likely(!group->unsettled))
 		return 0;
 	for (i = 0; i < group->nr_members; i++) {
-		err = group->members[i]->error;
-		if (err)
-			return err == -EMSGSIZE ? -EAGAIN : err;
+		const struct mg_member *member = group->members[i];
+
+		if (member->error && cpumask_test_cpu(member->cpu, group->selected))
+			return member->error == -EMSGSIZE ? -EAGAIN : member->error;
 	}
 	return 0;
 }

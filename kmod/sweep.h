@@ -2,9 +2,10 @@
 #ifndef MG_SWEEP_H
 #define MG_SWEEP_H
 
+struct cpumask;
 struct mg_group;
 
-int mg_sweep(struct mg_group *group);
+int mg_sweep(struct mg_group *group, const struct cpumask *asked);
 int mg_sweep_error(const struct mg_group *group);
 
 #endif /* MG_SWEEP_H */

@@ -8,6 +8,7 @@
 #include <metagroup/device.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/snapshot.hpp>
+#include <span>
 #include <vector>
 
 namespace metagroup::detail {
@@ -27,7 +28,10 @@ class Reader {
     virtual bool release_descriptors() { return false; }
     /// All groups are there. \return the number of the first member; the others follow.
     virtual std::uint32_t finish() = 0;
-    virtual void read(Snapshot& snapshot) = 0;
+    /// Of the members on the CPUs of the mask; no words: of all.
+    virtual void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) = 0;
+    /// Reads all; the view is valid until the next call.
+    virtual SnapshotView sweep() = 0;
     virtual void enable() = 0;
     virtual void disable() = 0;
     virtual void reset() = 0;
@@ -35,7 +39,7 @@ class Reader {
     virtual std::size_t snapshot_size() const noexcept = 0;
 };
 
-std::unique_ptr<Reader> make_module_reader(Device device, std::size_t members);
+std::unique_ptr<Reader> make_module_reader(Device device, Mode mode, std::size_t members);
 std::unique_ptr<Reader> make_per_fd_reader();
 
 }  // namespace metagroup::detail

@@ -126,6 +126,17 @@ bool CpuList::contains(int cpu) const noexcept {
     return std::binary_search(cpus_.begin(), cpus_.end(), cpu);
 }
 
+std::vector<std::uint64_t> CpuList::mask() const {
+    constexpr std::size_t bits = 64;
+    std::vector<std::uint64_t> words;
+    if (!empty()) words.resize(static_cast<std::size_t>(cpus_.back()) / bits + 1);
+    for (const int cpu : cpus_) {
+        const auto bit = static_cast<std::size_t>(cpu);
+        words[bit / bits] |= std::uint64_t{1} << bit % bits;
+    }
+    return words;
+}
+
 CpuList CpuList::intersect(const CpuList& other) const {
     CpuList both;
     std::set_intersection(begin(), end(), other.begin(), other.end(),

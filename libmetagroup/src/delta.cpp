@@ -29,7 +29,7 @@ Match compare(const MemberView& newer, const std::optional<MemberView>& older) n
 }
 
 // The same member mostly has the same index; only after a change it must be searched.
-std::optional<MemberView> counterpart(const Snapshot& snapshot, std::size_t index,
+std::optional<MemberView> counterpart(const SnapshotView& snapshot, std::size_t index,
                                       std::uint32_t member) {
     if (index < snapshot.size()) {
         const MemberView guess = snapshot[index];
@@ -72,21 +72,21 @@ std::optional<double> MemberDelta::scaled(std::size_t i) const noexcept {
 }
 
 MemberDelta Delta::operator[](std::size_t i) const {
-    const MemberView newer = (*newer_)[i];
-    return {newer, counterpart(*older_, i, newer.member())};
+    const MemberView newer = newer_[i];
+    return {newer, counterpart(older_, i, newer.member())};
 }
 
 std::size_t Delta::left() const noexcept {
     std::size_t gone = 0;
-    for (const MemberView& old : *older_) {
-        if (!newer_->find(old.member())) ++gone;
+    for (const MemberView& old : older_) {
+        if (!newer_.find(old.member())) ++gone;
     }
     return gone;
 }
 
 std::optional<std::uint64_t> Delta::elapsed_ns() const noexcept {
-    if (newer_->begin_ns() < older_->begin_ns()) return std::nullopt;
-    return newer_->begin_ns() - older_->begin_ns();
+    if (newer_.begin_ns() < older_.begin_ns()) return std::nullopt;
+    return newer_.begin_ns() - older_.begin_ns();
 }
 
 }  // namespace metagroup

@@ -97,6 +97,17 @@ void Device::set_format(Format format) {
     check(::ioctl(fd_.get(), PERF_METAGROUP_IOC_SET_FORMAT, &argument), "set the read format");
 }
 
+void Device::set_mode(Mode mode) {
+    auto argument = sized<perf_metagroup_mode>();
+    if (mode.quiet) argument.mode |= PERF_METAGROUP_MODE_QUIET;
+    if (mode.spare_isolated) argument.mode |= PERF_METAGROUP_MODE_SPARE_ISOLATED;
+    if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_SET_MODE, &argument) != 0) {
+        detail::throw_errno(errno, errno == EUSERS
+                                       ? "too many quiet meta-groups: close one, or do without"
+                                       : "cannot set the mode of the meta-group");
+    }
+}
+
 MemberInfo Device::member(std::uint32_t member) const {
     MemberInfo info;
     info.member = member;
@@ -128,10 +139,12 @@ std::size_t Device::read(std::span<std::byte> buffer) {
     }
 }
 
-void Device::read(Snapshot& snapshot) {
+// Reads by `call` until it is neither interrupted nor short of room.
+template <typename Call>
+void Device::read_whole(Snapshot& snapshot, const Call& call) {
     std::span<std::byte> buffer = snapshot.prepare(sizeof(perf_metagroup_snapshot));
     for (;;) {
-        const ssize_t got = ::read(fd_.get(), buffer.data(), buffer.size());
+        const ssize_t got = call(buffer);
         if (got >= 0) return snapshot.commit(static_cast<std::size_t>(got));
         if (errno == ENOSPC) {
             // Nothing is lost: counts are cumulative. A group may grow again meanwhile.
@@ -139,6 +152,29 @@ void Device::read(Snapshot& snapshot) {
         } else if (errno != EINTR) {
             detail::throw_errno(errno, "cannot read the meta-group");
         }
+    }
+}
+
+void Device::read(Snapshot& snapshot) {
+    read_whole(snapshot, [this](std::span<std::byte> buffer) {
+        return ::read(fd_.get(), buffer.data(), buffer.size());
+    });
+}
+
+void Device::read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) {
+    auto argument = sized<perf_metagroup_sweep>();
+    argument.cpus = cpu_mask.empty() ? 0 : address(cpu_mask.data());
+    argument.nr_words = static_cast<__u32>(cpu_mask.size());
+    read_whole(snapshot, [this, &argument](std::span<std::byte> buffer) -> ssize_t {
+        argument.buffer = address(buffer.data());
+        argument.buffer_size = buffer.size();
+        return ::ioctl(fd_.get(), PERF_METAGROUP_IOC_SWEEP, &argument);
+    });
+}
+
+void Device::sweep() {
+    while (::ioctl(fd_.get(), PERF_METAGROUP_IOC_SWEEP, 0) != 0) {
+        if (errno != EINTR) detail::throw_errno(errno, "cannot sweep the meta-group");
     }
 }
 

@@ -60,7 +60,13 @@ struct Choice {
 };
 
 Choice choose(const MetaGroup::Options& options, std::size_t members) {
+    const bool needs_module = options.backend == Backend::module || options.mode != Mode{};
     if (options.backend == Backend::per_fd) {
+        if (needs_module) {
+            throw std::system_error(EOPNOTSUPP, std::generic_category(),
+                                    "quiet and sparing sweeps need the module: without it every "
+                                    "CPU is interrupted; do not ask for Backend::per_fd");
+        }
         return {Backend::per_fd, "asked for", detail::make_per_fd_reader()};
     }
     std::string missing;
@@ -69,10 +75,10 @@ Choice choose(const MetaGroup::Options& options, std::size_t members) {
         return {Backend::module,
                 options.backend == Backend::module ? std::string("asked for")
                                                    : fmt::format("{} is there", options.device),
-                detail::make_module_reader(std::move(device), members)};
+                detail::make_module_reader(std::move(device), options.mode, members)};
     } catch (const std::system_error& error) {
         // Too many members is not a missing module: falling back would hide the limit.
-        if (options.backend == Backend::module || error.code().value() == E2BIG) throw;
+        if (needs_module || error.code().value() == E2BIG) throw;
         missing = error.what();
     }
     return {Backend::per_fd, std::move(missing), detail::make_per_fd_reader()};
@@ -132,7 +138,13 @@ MetaGroup& MetaGroup::operator=(MetaGroup&&) noexcept = default;
 MetaGroup::~MetaGroup() = default;
 
 void MetaGroup::read(Snapshot& snapshot) {
-    state_->reader->read(snapshot);
+    state_->reader->read(snapshot, {});
+}
+void MetaGroup::read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) {
+    state_->reader->read(snapshot, cpu_mask);
+}
+SnapshotView MetaGroup::sweep() {
+    return state_->reader->sweep();
 }
 void MetaGroup::enable() {
     state_->reader->enable();

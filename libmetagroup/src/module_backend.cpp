@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cerrno>
+#include <metagroup/mapping.hpp>
+#include <optional>
 #include <system_error>
 #include <utility>
 
@@ -15,7 +17,7 @@ namespace {
 
 class ModuleReader final : public Reader {
   public:
-    ModuleReader(Device device, std::size_t members) : device_(std::move(device)) {
+    ModuleReader(Device device, Mode mode, std::size_t members) : device_(std::move(device)) {
         const std::size_t limit = device_.info().max_members;
         if (members > limit) {
             throw_errno(E2BIG, fmt::format("{} groups on all CPUs are {} more than the {} members "
@@ -23,6 +25,7 @@ class ModuleReader final : public Reader {
                                            members, members - limit, limit));
         }
         device_.set_format(Format::framed);
+        if (mode != Mode{}) device_.set_mode(mode);
         groups_.reserve(members);
     }
 
@@ -43,10 +46,17 @@ class ModuleReader final : public Reader {
         return first_;
     }
 
-    void read(Snapshot& snapshot) override {
+    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) override {
         // The size known from INFO, so that the first read does not need a second try.
         if (snapshot.capacity() < size_) snapshot.prepare(size_);
-        device_.read(snapshot);
+        if (cpu_mask.empty()) return device_.read(snapshot);
+        device_.read(snapshot, cpu_mask);
+    }
+
+    SnapshotView sweep() override {
+        if (!mapping_) mapping_.emplace(device_);
+        device_.sweep();
+        return mapping_->view();
     }
 
     void enable() override { device_.enable(); }
@@ -70,6 +80,7 @@ class ModuleReader final : public Reader {
     }
 
     Device device_;
+    std::optional<Mapping> mapping_;
     // Kept for the siblings' descriptors: closing one takes its event out of the group.
     std::vector<EventGroup> groups_;
     std::size_t attached_ = 0;
@@ -79,8 +90,8 @@ class ModuleReader final : public Reader {
 
 }  // namespace
 
-std::unique_ptr<Reader> make_module_reader(Device device, std::size_t members) {
-    return std::make_unique<ModuleReader>(std::move(device), members);
+std::unique_ptr<Reader> make_module_reader(Device device, Mode mode, std::size_t members) {
+    return std::make_unique<ModuleReader>(std::move(device), mode, members);
 }
 
 }  // namespace metagroup::detail

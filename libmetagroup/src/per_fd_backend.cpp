@@ -45,12 +45,16 @@ class PerFdReader final : public Reader {
 
     std::uint32_t finish() override { return 0; }
 
-    void read(Snapshot& snapshot) override {
-        while (!sweep(snapshot)) {
+    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) override {
+        while (!read_members(snapshot, cpu_mask)) {
             // A group has grown: somebody else opened a sibling with a copy of our descriptor.
             stride_ += cache_line;
         }
-        snapshot.commit(snapshot_size());
+    }
+
+    SnapshotView sweep() override {
+        read(swept_, {});
+        return static_cast<const SnapshotView&>(swept_);
     }
 
     void enable() override {
@@ -81,21 +85,30 @@ class PerFdReader final : public Reader {
         return (bytes + cache_line - 1) / cache_line * cache_line;
     }
 
+    static bool selects(std::span<const std::uint64_t> mask, int cpu) noexcept {
+        constexpr std::size_t bits = 64;
+        const auto bit = static_cast<std::size_t>(cpu);
+        return mask.empty() || (bit / bits < mask.size() && (mask[bit / bits] >> bit % bits & 1));
+    }
+
     // False if a payload did not fit.
-    bool sweep(Snapshot& snapshot) {
+    bool read_members(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) {
         std::byte* const buffer = snapshot.prepare(snapshot_size()).data();
         perf_metagroup_snapshot header{};
         header.size = sizeof(header);
-        header.count = static_cast<__u32>(members_.size());
         header.stride = static_cast<__u32>(stride_);
         header.begin = monotonic_ns();
         std::byte* frame = buffer + sizeof(header);
-        for (std::size_t i = 0; i < members_.size(); ++i, frame += stride_) {
+        for (std::size_t i = 0; i < members_.size(); ++i) {
+            if (!selects(cpu_mask, members_[i].group.cpu())) continue;
             if (!read_member(i, std::span(frame, stride_))) return false;
+            frame += stride_;
+            ++header.count;
         }
         header.end = monotonic_ns();
         header.sequence = ++sequence_;
         std::memcpy(buffer, &header, sizeof(header));
+        snapshot.commit(static_cast<std::size_t>(frame - buffer));
         return true;
     }
 
@@ -153,6 +166,7 @@ class PerFdReader final : public Reader {
     }
 
     std::vector<Member> members_;
+    Snapshot swept_;
     std::size_t stride_ = cache_line;
     std::uint64_t sequence_ = 0;
     bool enabled_ = false;

@@ -1,168 +1,40 @@
 // SPDX-License-Identifier: MIT
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <metagroup/snapshot.hpp>
-#include <stdexcept>
 
 #include "error.hpp"
 
 namespace metagroup {
 
-std::string_view to_string(Status status) noexcept {
-    switch (status) {
-        case Status::ok:
-            return "ok";
-        case Status::inactive:
-            return "inactive";
-        case Status::off:
-            return "off";
-        case Status::error:
-            return "error";
-        case Status::offline:
-            return "offline";
-        case Status::revoked:
-            return "revoked";
-        case Status::stale:
-            return "stale";
-    }
-    return "unknown";
-}
-
-std::optional<double> scale_count(std::uint64_t count, std::uint64_t enabled,
-                                  std::uint64_t running) noexcept {
-    if (running == 0) return std::nullopt;
-    // On the PMU all the time: not an estimate, so keep it free of rounding.
-    if (enabled == running) return static_cast<double>(count);
-    return static_cast<double>(count) * static_cast<double>(enabled) / static_cast<double>(running);
-}
-
-std::optional<std::uint64_t> MemberView::time_enabled() const noexcept {
-    return payload_ ? payload_->time_enabled() : std::nullopt;
-}
-
-std::optional<std::uint64_t> MemberView::time_running() const noexcept {
-    return payload_ ? payload_->time_running() : std::nullopt;
-}
-
-std::optional<std::uint64_t> MemberView::raw(std::size_t i) const noexcept {
-    if (i >= nr()) return std::nullopt;
-    return payload_->value(i);
-}
-
-std::optional<double> MemberView::scaled(std::size_t i) const noexcept {
-    const auto count = raw(i);
-    const auto enabled = time_enabled();
-    const auto running = time_running();
-    if (!count || !enabled || !running) return std::nullopt;
-    return scale_count(*count, *enabled, *running);
-}
-
-std::optional<std::uint64_t> MemberView::id(std::size_t i) const noexcept {
-    return i < nr() ? payload_->id(i) : std::nullopt;
-}
-
-std::optional<std::uint64_t> MemberView::lost(std::size_t i) const noexcept {
-    return i < nr() ? payload_->lost(i) : std::nullopt;
-}
-
 void Snapshot::swap(Snapshot& other) noexcept {
+    std::swap(static_cast<SnapshotView&>(*this), static_cast<SnapshotView&>(other));
     std::swap(buffer_, other.buffer_);
-    std::swap(used_, other.used_);
-    std::swap(header_, other.header_);
 }
 
 std::span<std::byte> Snapshot::prepare(std::size_t bytes) {
-    used_ = 0;
-    header_ = {};
+    SnapshotView& view = *this;
+    view = {};
     if (buffer_.size() < bytes) buffer_.resize(bytes);
     return buffer_;
 }
 
 void Snapshot::commit(std::size_t bytes) {
-    // Everything is checked here, once, so that the views need no checks.
-    used_ = 0;
-    header_ = {};
-    const auto refuse = [](const std::string& what) {
+    SnapshotView& view = *this;
+    view = {};
+    if (bytes > buffer_.size()) {
         detail::throw_errno(
-            EBADMSG, fmt::format("not a FRAMED read of the device (Format::framed): {}", what));
-    };
-    perf_metagroup_snapshot header{};
-    if (bytes > buffer_.size()) refuse("more bytes than the buffer has");
-    if (bytes < sizeof(header)) refuse(fmt::format("{} bytes hold no header", bytes));
-    std::memcpy(&header, buffer_.data(), sizeof(header));
-    if (header.size < sizeof(header) || header.size > bytes) {
-        refuse(fmt::format("header of {} bytes in {}", header.size, bytes));
+            EBADMSG, fmt::format("{} bytes were read into a buffer of {}", bytes, buffer_.size()));
     }
-    const std::size_t room = bytes - header.size;
-    if (header.count > 0 &&
-        (header.stride < sizeof(perf_metagroup_record) || room / header.stride < header.count)) {
-        refuse(fmt::format("{} records of {} bytes in {}", header.count, header.stride, room));
-    }
-    header_ = header;
-    for (std::size_t i = 0; i < header.count; ++i) {
-        const perf_metagroup_record frame = record(i);
-        if (frame.header < sizeof(frame) || frame.header > header.stride ||
-            frame.size > header.stride - frame.header) {
-            header_ = {};
-            refuse(fmt::format("record {}: payload of {} bytes behind {}, stride {}", i, frame.size,
-                               frame.header, header.stride));
-        }
-    }
-    used_ = bytes;
-}
-
-perf_metagroup_record Snapshot::record(std::size_t i) const noexcept {
-    perf_metagroup_record frame{};
-    std::memcpy(&frame, buffer_.data() + header_.size + i * header_.stride, sizeof(frame));
-    return frame;
-}
-
-MemberView Snapshot::view(std::size_t i) const noexcept {
-    const perf_metagroup_record frame = record(i);
-    const std::byte* payload = buffer_.data() + header_.size + i * header_.stride + frame.header;
-    return {frame, std::span<const std::byte>(payload, frame.size)};
-}
-
-MemberView Snapshot::operator[](std::size_t i) const {
-    if (i >= size()) {
-        throw std::out_of_range(fmt::format("record {} of a snapshot of {} records", i, size()));
-    }
-    return view(i);
-}
-
-std::optional<MemberView> Snapshot::find(std::uint32_t member) const noexcept {
-    // Numbers rise in the order of attaching, which is the order of the records.
-    std::size_t low = 0;
-    std::size_t high = size();
-    while (low < high) {
-        const std::size_t middle = low + (high - low) / 2;
-        if (record(middle).member < member) {
-            low = middle + 1;
-        } else {
-            high = middle;
-        }
-    }
-    if (low == size() || record(low).member != member) return std::nullopt;
-    return view(low);
-}
-
-std::uint64_t Snapshot::skew_ns() const noexcept {
-    std::uint64_t oldest = UINT64_MAX;
-    std::uint64_t newest = 0;
+    view = SnapshotView(std::span(buffer_).first(bytes));
     for (std::size_t i = 0; i < size(); ++i) {
-        const perf_metagroup_record frame = record(i);
-        if (frame.size == 0) continue;
-        oldest = std::min<std::uint64_t>(oldest, frame.time);
-        newest = std::max<std::uint64_t>(newest, frame.time);
+        if (fits(record(i))) continue;
+        view = {};
+        detail::throw_errno(EBADMSG, fmt::format("record {} of a FRAMED read of the device is "
+                                                 "larger than the space between records",
+                                                 i));
     }
-    return newest > oldest ? newest - oldest : 0;
-}
-
-std::span<const std::byte> Snapshot::bytes() const noexcept {
-    return std::span<const std::byte>(buffer_).first(used_);
 }
 
 }  // namespace metagroup

@@ -110,14 +110,12 @@ TEST_CASE("The file has no position") {
     REQUIRE(meta.read(buffer, sizeof(buffer)) == 8);
 }
 
-TEST_CASE("The file can be neither written, nor mapped, nor spliced") {
+TEST_CASE("The file can be neither written nor spliced") {
     const Meta meta;
     std::array<int, 2> pipe{};
     REQUIRE(::pipe(pipe.data()) == 0);
     REQUIRE(::write(meta.fd(), "x", 1) == -1);
     REQUIRE(errno == EINVAL);
-    REQUIRE(::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, meta.fd(), 0) == MAP_FAILED);
-    REQUIRE(errno == ENODEV);
     REQUIRE(::splice(meta.fd(), nullptr, pipe[1], nullptr, 64, 0) == -1);
     REQUIRE(errno == EINVAL);
     ::close(pipe[0]);
@@ -375,10 +373,10 @@ TEST_CASE("A sweep interrupts each CPU with a running member once, and no other"
     run_on(0);
     std::array<char, 16384> buffer;
     const auto count = [&] {
-        const auto before = measure::function_call_interrupts();
+        const auto before = measure::interprocessor_interrupts();
         for (unsigned i = 0; i < sweeps; ++i)
             meta.read(buffer.data(), buffer.size());
-        return static_cast<double>(measure::function_call_interrupts() - before) / sweeps;
+        return static_cast<double>(measure::interprocessor_interrupts() - before) / sweeps;
     };
     const double running = count();
     meta.control(PERF_METAGROUP_IOC_DISABLE);

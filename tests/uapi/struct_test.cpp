@@ -22,11 +22,13 @@ struct World {
 
 struct Info {
     using Arg = perf_metagroup_info;
+    static constexpr unsigned first_size = PERF_METAGROUP_INFO_SIZE_VER1;
     static constexpr unsigned long command = PERF_METAGROUP_IOC_INFO;
     static void fill(Arg&, World&) {}
 };
 struct Attach {
     using Arg = perf_metagroup_attach;
+    static constexpr unsigned first_size = PERF_METAGROUP_ATTACH_SIZE_VER1;
     static constexpr unsigned long command = PERF_METAGROUP_IOC_ATTACH;
     static void fill(Arg& arg, World& world) {
         arg.fds = reinterpret_cast<std::uintptr_t>(&world.spare_fd);
@@ -35,17 +37,33 @@ struct Attach {
 };
 struct Detach {
     using Arg = perf_metagroup_detach;
+    static constexpr unsigned first_size = PERF_METAGROUP_DETACH_SIZE_VER1;
     static constexpr unsigned long command = PERF_METAGROUP_IOC_DETACH;
     static void fill(Arg&, World&) {}
 };
 struct SetFormat {
     using Arg = perf_metagroup_format;
+    static constexpr unsigned first_size = PERF_METAGROUP_FORMAT_SIZE_VER1;
     static constexpr unsigned long command = PERF_METAGROUP_IOC_SET_FORMAT;
     static void fill(Arg&, World&) {}
 };
 struct GetMember {
     using Arg = perf_metagroup_member;
+    static constexpr unsigned first_size = PERF_METAGROUP_MEMBER_SIZE_VER1;
     static constexpr unsigned long command = PERF_METAGROUP_IOC_GET_MEMBER;
+    static void fill(Arg&, World&) {}
+};
+
+struct Sweep {
+    using Arg = perf_metagroup_sweep;
+    static constexpr unsigned first_size = PERF_METAGROUP_SWEEP_SIZE_VER1;
+    static constexpr unsigned long command = PERF_METAGROUP_IOC_SWEEP;
+    static void fill(Arg&, World&) {}
+};
+struct SetMode {
+    using Arg = perf_metagroup_mode;
+    static constexpr unsigned first_size = PERF_METAGROUP_MODE_SIZE_VER1;
+    static constexpr unsigned long command = PERF_METAGROUP_IOC_SET_MODE;
     static void fill(Arg&, World&) {}
 };
 
@@ -66,7 +84,7 @@ typename Call::Arg good(World& world) {
 
 }  // namespace
 
-#define CALLS Info, Attach, Detach, SetFormat, GetMember
+#define CALLS Info, Attach, Detach, SetFormat, GetMember, Sweep, SetMode
 
 TEMPLATE_TEST_CASE("A structure of today's size is accepted", "", CALLS) {
     World world;
@@ -92,9 +110,9 @@ TEMPLATE_TEST_CASE("A newer structure is refused if what is unknown is set", "",
 
 TEMPLATE_TEST_CASE("A structure smaller than the first version is refused", "", CALLS) {
     World world;
-    for (const unsigned less : {1U, 8U, static_cast<unsigned>(sizeof(typename TestType::Arg))}) {
+    for (const unsigned less : {1U, 8U, TestType::first_size}) {
         auto arg = good<TestType>(world);
-        arg.size -= less;
+        arg.size = TestType::first_size - less;
         REQUIRE(world.meta.ioctl(TestType::command, &arg) == -EINVAL);
     }
     REQUIRE(world.meta.info().members == 1);
@@ -119,11 +137,14 @@ TEMPLATE_TEST_CASE("Every unknown flag is refused", "", CALLS) {
 
 TEMPLATE_TEST_CASE("A structure that is not in memory is refused", "", CALLS) {
     World world;
-    REQUIRE(world.meta.ioctl(TestType::command, nullptr) == -EFAULT);
+    // SWEEP takes none for an answer.
+    if (TestType::command != PERF_METAGROUP_IOC_SWEEP)
+        REQUIRE(world.meta.ioctl(TestType::command, nullptr) == -EFAULT);
     REQUIRE(world.meta.ioctl(TestType::command, reinterpret_cast<void*>(~0UL << 12)) == -EFAULT);
 }
 
-TEMPLATE_TEST_CASE("A reserved field that is set is refused", "", Detach, SetFormat) {
+TEMPLATE_TEST_CASE("A reserved field that is set is refused", "", Detach, SetFormat, Sweep,
+                   SetMode) {
     World world;
     auto arg = good<TestType>(world);
     arg.reserved = 1;
@@ -133,7 +154,7 @@ TEMPLATE_TEST_CASE("A reserved field that is set is refused", "", Detach, SetFor
 
 TEST_CASE("Unknown commands are refused") {
     const Meta meta;
-    for (const unsigned long command : {_IO(0xBD, 8), _IO(0xBD, 255), _IO(0x24, 0)})
+    for (const unsigned long command : {_IO(0xBD, 10), _IO(0xBD, 255), _IO(0x24, 0)})
         REQUIRE(meta.ioctl(command, nullptr) == -ENOTTY);
 }
 
@@ -150,7 +171,9 @@ TEST_CASE("The commands on all members take no argument") {
 TEST_CASE("INFO tells the version, the features and the limits") {
     const perf_metagroup_info info = Meta().info();
     REQUIRE(info.abi == PERF_METAGROUP_ABI);
-    REQUIRE(info.features == PERF_METAGROUP_FEATURE_FRAMED);
+    REQUIRE(info.features == (PERF_METAGROUP_FEATURE_FRAMED | PERF_METAGROUP_FEATURE_SWEEP |
+                              PERF_METAGROUP_FEATURE_MAP | PERF_METAGROUP_FEATURE_QUIET |
+                              PERF_METAGROUP_FEATURE_SPARE_ISOLATED));
     REQUIRE(info.max_members >= 1024);
     REQUIRE(info.max_per_cpu >= 64);
     REQUIRE(info.max_snapshot >= 1024 * 1024);
@@ -159,6 +182,15 @@ TEST_CASE("INFO tells the version, the features and the limits") {
     REQUIRE(info.raw_size == 0);
     REQUIRE(info.framed_size == sizeof(perf_metagroup_snapshot));
     REQUIRE(info.flags == 0);
+}
+
+TEST_CASE("INFO as its first version knew it is not written beyond its end") {
+    const Meta meta;
+    perf_metagroup_info info{};
+    info.size = PERF_METAGROUP_INFO_SIZE_VER1;
+    info.mode = ~0U;
+    REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_INFO, &info) == 0);
+    REQUIRE(info.mode == ~0U);
 }
 
 TEST_CASE("INFO tells the sizes that reads need") {

@@ -105,3 +105,11 @@ TEST_CASE("CPU lists intersect") {
     CHECK(CpuList::parse("1,3").contains(3));
     CHECK_FALSE(CpuList::parse("1,3").contains(2));
 }
+
+TEST_CASE("the mask of a CPU list has a bit for each CPU, in words of 64") {
+    using Words = std::vector<std::uint64_t>;
+    CHECK(CpuList().mask().empty());
+    CHECK(CpuList({0, 1, 63}).mask() == Words{0x8000000000000003});
+    CHECK(CpuList({64}).mask() == Words{0, 1});
+    CHECK(CpuList({3, 130}).mask() == Words{8, 0, 4});
+}

@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
+#include <optional>
 #include <random>
 #include <stdexcept>
 #include <system_error>
@@ -241,4 +242,39 @@ TEST_CASE("a status has a name, also an unknown one") {
     CHECK(to_string(Status::revoked) == "revoked");
     CHECK(to_string(Status::stale) == "stale");
     CHECK(to_string(Status{99}) == "unknown");
+}
+
+TEST_CASE("a view shows a record that contradicts the header as one without payload") {
+    const Bytes bytes = with_header<Record>(two_members(), sizeof(Head),
+                                            [](Record& record) { record.size = 1000; });
+    const metagroup::SnapshotView view(bytes);
+    REQUIRE(view.size() == 2);
+    CHECK(view[0].payload_bytes().empty());
+    CHECK_FALSE(view[0].payload());
+    CHECK(view[1].raw(0) == 30);
+}
+
+TEST_CASE("a view of more memory than the snapshot needs shows the snapshot") {
+    Bytes bytes = two_members();
+    const std::size_t used = bytes.size();
+    bytes.resize(used + 4096);
+    const metagroup::SnapshotView view(bytes);
+    CHECK(view.size() == 2);
+    CHECK(view.bytes().size() == used);
+}
+
+TEST_CASE("skew leaves out members of CPUs that were not woken") {
+    const Bytes bytes = with_header<Record>(two_members(), sizeof(Head), [](Record& record) {
+        record.status = PERF_METAGROUP_IDLE;
+        record.time = 7;
+    });
+    CHECK(snapshot(bytes).skew_ns() == 0);
+    CHECK(snapshot(bytes)[0].status() == Status::idle);
+}
+
+TEST_CASE("a copy of a snapshot does not look at the original's bytes") {
+    std::optional<Snapshot> original(snapshot(two_members()));
+    const Snapshot copy = *original;
+    original.reset();
+    CHECK(copy[1].raw(0) == 30);
 }

@@ -30,13 +30,13 @@ double median(std::vector<double>& values) {
 template <typename Read>
 void count(Cost& cost, unsigned sweeps, Read&& read) {
     measure::SyscallCounter syscalls;
-    const auto interrupts = measure::function_call_interrupts();
+    const auto interrupts = measure::interprocessor_interrupts();
     syscalls.start();
     for (unsigned i = 0; i < sweeps; ++i)
         read();
     cost.syscalls = static_cast<double>(syscalls.stop()) / sweeps;
     cost.interrupts =
-        static_cast<double>(measure::function_call_interrupts() - interrupts) / sweeps;
+        static_cast<double>(measure::interprocessor_interrupts() - interrupts) / sweeps;
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace demo {
 struct Cost {
     double microseconds;  // median
     double syscalls;
-    double interrupts;  // function calls, on all CPUs
+    double interrupts;  // between CPUs, all of them
 };
 
 struct Comparison {

@@ -33,7 +33,7 @@ double microseconds(std::uint64_t nanoseconds) {
 // `running` is a sweep while the groups counted: its statuses and times. The counts are of now,
 // when they stand still, so that both ways must give the same numbers.
 bool print_counts(const metagroup::GroupSpec& group, const metagroup::Snapshot& running,
-                  const demo::Sides& sides) {
+                  demo::Sides& sides) {
     bool same = true;
     fmt::print("{:>3}  {:<8} {:>10}  {:<16} {:>18} {:>18}\n", "CPU", "status", "read after",
                "event", "one read() for all", "a read() per CPU");

@@ -4,25 +4,18 @@
 namespace demo {
 
 Sides::Sides(const metagroup::GroupSpec& group, const metagroup::CpuList& cpus)
-    : device_(metagroup::Device::open()) {
-    std::vector<int> leaders;
-    for (const int cpu : cpus.cpus()) {
-        groups_.push_back(metagroup::EventGroup::open(group, cpu));
-        payloads_.emplace_back(groups_.back().payload_size());
-        leaders.push_back(groups_.back().leader_fd());
-    }
-    device_.attach(leaders);
+    : groups_({&group, 1}, cpus), device_(metagroup::Device::open()), payloads_(groups_.all()) {
+    device_.attach(groups_.leaders());
     device_.set_format(metagroup::Format::framed);
     device_.enable();
 }
 
 void Sides::read_per_fd() {
-    for (std::size_t i = 0; i < groups_.size(); ++i)
-        groups_[i].read(payloads_[i]);
+    groups_.read(payloads_);
 }
 
-metagroup::Payload Sides::payload(std::size_t i) const {
-    return metagroup::Payload::parse(payloads_.at(i), groups_.at(i).read_format()).value();
+metagroup::Payload Sides::payload(std::size_t i) {
+    return metagroup::Payload::parse(payloads_.of(i), groups_.all()[i].read_format()).value();
 }
 
 }  // namespace demo

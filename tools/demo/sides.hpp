@@ -4,10 +4,11 @@
 
 #include <metagroup/cpu_list.hpp>
 #include <metagroup/device.hpp>
-#include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
 #include <metagroup/snapshot.hpp>
 #include <vector>
+
+#include "measure/cpu_groups.hpp"
 
 namespace demo {
 
@@ -25,15 +26,15 @@ class Sides {
 
     // One read() per CPU. Payload i is that of CPU i of the list.
     void read_per_fd();
-    metagroup::Payload payload(std::size_t i) const;
+    metagroup::Payload payload(std::size_t i);
 
-    std::size_t size() const { return groups_.size(); }
+    std::size_t size() const { return groups_.cpus().size(); }
 
   private:
-    std::vector<metagroup::EventGroup> groups_;
+    measure::CpuGroups groups_;
     metagroup::Device device_;
     metagroup::Snapshot snapshot_;
-    std::vector<std::vector<std::byte>> payloads_;
+    measure::Payloads payloads_;
 };
 
 }  // namespace demo

@@ -7,36 +7,57 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <filesystem>
 #include <metagroup/event_spec.hpp>
+#include <ranges>
+#include <string>
 #include <system_error>
 
 namespace measure {
+namespace {
+
+metagroup::detail::UniqueFd count_for(perf_event_attr& attr, int thread) {
+    const long fd = ::syscall(SYS_perf_event_open, &attr, thread, -1, -1, PERF_FLAG_FD_CLOEXEC);
+    if (fd < 0)
+        throw std::system_error(errno, std::generic_category(), "counting raw_syscalls:sys_enter");
+    return metagroup::detail::UniqueFd(static_cast<int>(fd));
+}
+
+}  // namespace
 
 SyscallCounter::SyscallCounter() {
     perf_event_attr attr =
         metagroup::parse_events("raw_syscalls:sys_enter").front().events.front().attr;
     attr.disabled = 1;
-    fd_ = static_cast<int>(::syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC));
-    if (fd_ < 0)
-        throw std::system_error(errno, std::generic_category(), "counting raw_syscalls:sys_enter");
+    const int self = ::gettid();
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        const int thread = std::stoi(task.path().filename());
+        if (thread != self) fds_.push_back(count_for(attr, thread));
+    }
+    fds_.push_back(count_for(attr, self));
 }
 
-SyscallCounter::~SyscallCounter() {
-    ::close(fd_);
-}
-
+// The calling thread's counter starts last and stops first, so that of all these calls it sees but
+// the one that stops it.
 void SyscallCounter::start() {
-    ::ioctl(fd_, PERF_EVENT_IOC_RESET, 0);
-    ::ioctl(fd_, PERF_EVENT_IOC_ENABLE, 0);
+    for (const auto& fd : fds_)
+        ::ioctl(fd.get(), PERF_EVENT_IOC_RESET, 0);
+    for (const auto& fd : fds_)
+        ::ioctl(fd.get(), PERF_EVENT_IOC_ENABLE, 0);
 }
 
 std::uint64_t SyscallCounter::stop() {
-    std::uint64_t count = 0;
-    ::ioctl(fd_, PERF_EVENT_IOC_DISABLE, 0);
-    if (::read(fd_, &count, sizeof(count)) != static_cast<ssize_t>(sizeof(count)))
-        throw std::system_error(errno, std::generic_category(), "reading raw_syscalls:sys_enter");
-    // The ioctl that stopped it was entered while it still counted.
-    return count == 0 ? 0 : count - 1;
+    std::uint64_t sum = 0;
+    for (const auto& fd : fds_ | std::views::reverse)
+        ::ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+    for (const auto& fd : fds_) {
+        std::uint64_t count = 0;
+        if (::read(fd.get(), &count, sizeof(count)) != static_cast<ssize_t>(sizeof(count)))
+            throw std::system_error(errno, std::generic_category(),
+                                    "reading raw_syscalls:sys_enter");
+        sum += count;
+    }
+    return sum == 0 ? 0 : sum - 1;
 }
 
 }  // namespace measure

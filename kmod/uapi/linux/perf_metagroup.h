@@ -25,6 +25,7 @@
  *   Every CPU that has a running member is interrupted once, all at the same
  *   time; each brings its own members up to date. CPUs without a running
  *   member are not interrupted. Sweeps of one meta-group exclude each other.
+ *   SET_MODE spares more CPUs; the ioctl SWEEP can be told which to read.
  *
  * Layout of a RAW read, in attach order:
  *
@@ -44,6 +45,23 @@
  *   begins record.header bytes further on and is record.size bytes long.
  *   A later version may enlarge both headers: use these fields, not sizeof.
  *
+ * Mapped
+ *   mmap(2) of the file at offset 0, read-only, shows the snapshot of the last
+ *   sweep in the layout of a FRAMED read, and SWEEP renews it without copying.
+ *   INFO tells how many bytes there are (framed_size). While the snapshot is
+ *   written, "version" is odd. So, if others may sweep meanwhile, a reader
+ *
+ *     do {
+ *       v = load-acquire of version
+ *       copy what is of interest
+ *       fence (acquire)
+ *     } while (v is odd, or version is not v any more)
+ *
+ *   and then looks at "flags": with PERF_METAGROUP_SNAPSHOT_MOVED this memory
+ *   will not be written again, because the snapshot outgrew it: map anew. Map
+ *   anew too if "count" frames are more than was mapped.
+ *   A record with "time" before "begin" was not renewed by the last sweep.
+ *
  * Both reads return the whole snapshot or fail; counts are cumulative, so that
  * nothing is lost by a failed read. readv(2) reads each of its buffers by
  * itself. The file cannot be positioned: lseek(2), pread(2) give ESPIPE.
@@ -56,7 +74,10 @@
  *   E2BIG   an event group grew and the snapshot would exceed max_snapshot
  *   EAGAIN  RAW: a member grew, or was being moved to another CPU, all the while
  *   other   RAW: the error that read(2) of a member gives (its PMU's)
- * and returns 0 in RAW format if there is no payload.
+ * and returns 0 in RAW format if there is no payload. mmap(2) fails with
+ *   EINVAL  the offset is not 0, or there is not as much as that
+ *   EPERM   the mapping would be writable
+ *   ENOMEM  no memory
  *
  * Structures
  *   The caller sets the first field to sizeof(struct) and all reserved fields
@@ -91,7 +112,18 @@
 #define PERF_METAGROUP_FORMAT_FRAMED	1
 
 /* perf_metagroup_info.features */
-#define PERF_METAGROUP_FEATURE_FRAMED	_BITULL(0)
+#define PERF_METAGROUP_FEATURE_FRAMED		_BITULL(0)
+#define PERF_METAGROUP_FEATURE_SWEEP		_BITULL(1)	/* the ioctl */
+#define PERF_METAGROUP_FEATURE_MAP		_BITULL(2)	/* mmap(2) */
+#define PERF_METAGROUP_FEATURE_QUIET		_BITULL(3)	/* the mode */
+#define PERF_METAGROUP_FEATURE_SPARE_ISOLATED	_BITULL(4)	/* the mode */
+
+/* Modes of a meta-group, see SET_MODE. A new one has none. */
+#define PERF_METAGROUP_MODE_QUIET		_BITUL(0)
+#define PERF_METAGROUP_MODE_SPARE_ISOLATED	_BITUL(1)
+
+/* perf_metagroup_snapshot.flags */
+#define PERF_METAGROUP_SNAPSHOT_MOVED		_BITUL(0)	/* mapped: map anew */
 
 /*
  * What a record says of its member.
@@ -105,6 +137,9 @@
  *           when the CPU comes back; the payload is the leader's last count
  * REVOKED   its PMU was unregistered; the payload is the last counts
  * STALE     could not be read this time; no payload
+ * IDLE      running, but its CPU sleeps and was not woken (QUIET); the payload
+ *           was read when the CPU fell asleep, at "time"
+ * SPARED    its CPU is not to be interrupted (SPARE_ISOLATED); no payload
  */
 #define PERF_METAGROUP_OK	0
 #define PERF_METAGROUP_INACTIVE	1
@@ -113,17 +148,20 @@
 #define PERF_METAGROUP_OFFLINE	4
 #define PERF_METAGROUP_REVOKED	5
 #define PERF_METAGROUP_STALE	6
+#define PERF_METAGROUP_IDLE	7
+#define PERF_METAGROUP_SPARED	8
 
 /* Start of a FRAMED read. */
 struct perf_metagroup_snapshot {
 	__u32	size;		/* bytes before the first frame */
-	__u32	flags;		/* 0 */
+	__u32	flags;		/* PERF_METAGROUP_SNAPSHOT_*; 0 in a read() */
 	__u64	sequence;	/* sweeps of this meta-group so far, from 1 */
 	__u64	begin;		/* ns */
 	__u64	end;		/* ns */
 	__u32	count;		/* frames */
 	__u32	stride;		/* bytes from one frame to the next */
-	__u64	reserved[3];	/* 0 */
+	__u32	version;	/* mapped: odd while it is written, see above */
+	__u32	reserved[5];	/* 0 */
 };
 
 /* Start of a frame. */
@@ -151,6 +189,8 @@ struct perf_metagroup_info {
 	__u32	cpus;		/* out: CPUs with members now */
 	__u64	raw_size;	/* out: bytes that a RAW read needs now */
 	__u64	framed_size;	/* out: bytes that a FRAMED read needs now */
+	__u32	mode;		/* out: PERF_METAGROUP_MODE_* of this meta-group */
+	__u32	reserved;	/* out: 0 */
 };
 
 /*
@@ -229,6 +269,48 @@ struct perf_metagroup_member {
 	__u64	ids;		/* in: address of __u64[max_ids], or 0 */
 };
 
+/*
+ * SWEEP: one sweep, and a copy of what it found, if wanted.
+ *
+ * 'cpus' is the address of 'nr_words' words: CPU n is bit n % 64 of word n / 64.
+ * Only members on these CPUs are brought up to date and copied. 0 (and no
+ * words): all CPUs. 'buffer' gets what a read() of the handle would; 0 (and no
+ * size): nothing is copied, see mmap. In place of the structure's address, 0
+ * means neither. Returns the number of bytes copied, or fails as read() does.
+ *
+ *   EINVAL  more than 1024 words; an address without size, or the reverse
+ */
+struct perf_metagroup_sweep {
+	__u32	size;
+	__u32	flags;		/* in: 0 */
+	__u64	cpus;		/* in: address of __u64[nr_words], or 0 */
+	__u32	nr_words;	/* in */
+	__u32	reserved;	/* in: 0 */
+	__u64	buffer;		/* in: address, or 0 */
+	__u64	buffer_size;	/* in: bytes */
+};
+
+/*
+ * SET_MODE: which CPUs the sweeps of this meta-group leave alone.
+ *
+ * QUIET           CPUs that sleep are not woken. Their members are read as they
+ *                 fall asleep; sweeps return that, status IDLE. What interrupts
+ *                 cause while a CPU sleeps on is seen when it falls asleep anew
+ *                 or is read awake.
+ * SPARE_ISOLATED  CPUs that are isolated from the scheduler's tick (nohz_full=)
+ *                 or from load balancing (isolcpus=) now are not interrupted;
+ *                 their members are not read, status SPARED.
+ *
+ *   EUSERS  QUIET: 64 meta-groups are quiet already
+ *   ENOMEM  no memory
+ */
+struct perf_metagroup_mode {
+	__u32	size;
+	__u32	flags;		/* in: 0 */
+	__u32	mode;		/* in: PERF_METAGROUP_MODE_*, or 0 */
+	__u32	reserved;	/* in: 0 */
+};
+
 #define PERF_METAGROUP_IOC_INFO		_IO(0xBD, 0) /* perf_metagroup_info */
 #define PERF_METAGROUP_IOC_ATTACH	_IO(0xBD, 1) /* perf_metagroup_attach */
 #define PERF_METAGROUP_IOC_DETACH	_IO(0xBD, 2) /* perf_metagroup_detach */
@@ -247,25 +329,35 @@ struct perf_metagroup_member {
 #define PERF_METAGROUP_IOC_DISABLE	_IO(0xBD, 6)
 #define PERF_METAGROUP_IOC_RESET	_IO(0xBD, 7)
 
-/* Sizes in ABI 1, the least that are accepted and returned. */
+#define PERF_METAGROUP_IOC_SWEEP	_IO(0xBD, 8) /* perf_metagroup_sweep, or 0 */
+#define PERF_METAGROUP_IOC_SET_MODE	_IO(0xBD, 9) /* perf_metagroup_mode */
+
+/*
+ * Sizes: the first is the least that is accepted, and in records and snapshot
+ * headers the least that is returned; INFO has grown since.
+ */
 #define PERF_METAGROUP_SNAPSHOT_SIZE_VER1	64
 #define PERF_METAGROUP_RECORD_SIZE_VER1		32
 #define PERF_METAGROUP_INFO_SIZE_VER1		64
+#define PERF_METAGROUP_INFO_SIZE_VER2		72	/* + mode */
 #define PERF_METAGROUP_ATTACH_SIZE_VER1		32
 #define PERF_METAGROUP_DETACH_SIZE_VER1		16
 #define PERF_METAGROUP_FORMAT_SIZE_VER1		16
 #define PERF_METAGROUP_MEMBER_SIZE_VER1		48
+#define PERF_METAGROUP_SWEEP_SIZE_VER1		40
+#define PERF_METAGROUP_MODE_SIZE_VER1		16
 
-#define _PERF_METAGROUP_SIZE(type, TYPE)				\
-	static_assert(sizeof(struct perf_metagroup_##type) ==		\
-		      PERF_METAGROUP_##TYPE##_SIZE_VER1, #type)
-_PERF_METAGROUP_SIZE(snapshot, SNAPSHOT);
-_PERF_METAGROUP_SIZE(record, RECORD);
-_PERF_METAGROUP_SIZE(info, INFO);
-_PERF_METAGROUP_SIZE(attach, ATTACH);
-_PERF_METAGROUP_SIZE(detach, DETACH);
-_PERF_METAGROUP_SIZE(format, FORMAT);
-_PERF_METAGROUP_SIZE(member, MEMBER);
+#define _PERF_METAGROUP_SIZE(type, bytes)				\
+	static_assert(sizeof(struct perf_metagroup_##type) == (bytes), #type)
+_PERF_METAGROUP_SIZE(snapshot, PERF_METAGROUP_SNAPSHOT_SIZE_VER1);
+_PERF_METAGROUP_SIZE(record, PERF_METAGROUP_RECORD_SIZE_VER1);
+_PERF_METAGROUP_SIZE(info, PERF_METAGROUP_INFO_SIZE_VER2);
+_PERF_METAGROUP_SIZE(attach, PERF_METAGROUP_ATTACH_SIZE_VER1);
+_PERF_METAGROUP_SIZE(detach, PERF_METAGROUP_DETACH_SIZE_VER1);
+_PERF_METAGROUP_SIZE(format, PERF_METAGROUP_FORMAT_SIZE_VER1);
+_PERF_METAGROUP_SIZE(member, PERF_METAGROUP_MEMBER_SIZE_VER1);
+_PERF_METAGROUP_SIZE(sweep, PERF_METAGROUP_SWEEP_SIZE_VER1);
+_PERF_METAGROUP_SIZE(mode, PERF_METAGROUP_MODE_SIZE_VER1);
 #undef _PERF_METAGROUP_SIZE
 
 #endif /* _UAPI_LINUX_PERF_METAGROUP_H */

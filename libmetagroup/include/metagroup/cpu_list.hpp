@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <metagroup/export.hpp>
 #include <span>
 #include <string>
@@ -44,6 +45,9 @@ class METAGROUP_API CpuList {
     [[nodiscard]] bool contains(int cpu) const noexcept;
     [[nodiscard]] auto begin() const noexcept { return cpus_.begin(); }
     [[nodiscard]] auto end() const noexcept { return cpus_.end(); }
+
+    /// One bit per CPU: CPU n is bit n % 64 of word n / 64. No words for no CPU.
+    [[nodiscard]] std::vector<std::uint64_t> mask() const;
 
     /// The CPUs that are in both lists.
     [[nodiscard]] CpuList intersect(const CpuList& other) const;

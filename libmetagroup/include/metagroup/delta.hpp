@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <metagroup/export.hpp>
-#include <metagroup/snapshot.hpp>
+#include <metagroup/snapshot_view.hpp>
 #include <optional>
 
 namespace metagroup {
@@ -50,11 +50,12 @@ class METAGROUP_API MemberDelta {
 /// What all members of the newer of two snapshots counted since the older. A view of both.
 class METAGROUP_API Delta {
   public:
-    /// Both snapshots must be of the same meta-group and outlive this.
-    Delta(const Snapshot& older, const Snapshot& newer) noexcept : older_(&older), newer_(&newer) {}
+    /// Both snapshots must be of the same meta-group, and their bytes outlive this.
+    Delta(const SnapshotView& older, const SnapshotView& newer) noexcept
+        : older_(older), newer_(newer) {}
 
     /// Number of members: the records of the newer snapshot.
-    [[nodiscard]] std::size_t size() const noexcept { return newer_->size(); }
+    [[nodiscard]] std::size_t size() const noexcept { return newer_.size(); }
     /// The member of record `i` of the newer snapshot. \throws std::out_of_range if i >= size().
     [[nodiscard]] MemberDelta operator[](std::size_t i) const;
     /// Number of members that are in the older snapshot only.
@@ -63,8 +64,8 @@ class METAGROUP_API Delta {
     [[nodiscard]] std::optional<std::uint64_t> elapsed_ns() const noexcept;
 
   private:
-    const Snapshot* older_;
-    const Snapshot* newer_;
+    SnapshotView older_;
+    SnapshotView newer_;
 };
 
 }  // namespace metagroup

@@ -22,6 +22,15 @@ enum class Format : std::uint32_t {
     framed = PERF_METAGROUP_FORMAT_FRAMED,  ///< a snapshot header and records
 };
 
+/// Which CPUs sweeps leave alone.
+struct Mode {
+    /// Do not wake CPUs that sleep: their records, Status::idle, are of when they fell asleep.
+    bool quiet = false;
+    /// Do not interrupt CPUs isolated by nohz_full= or isolcpus=: their records are Status::spared.
+    bool spare_isolated = false;
+    friend bool operator==(const Mode&, const Mode&) = default;
+};
+
 /// What the kernel knows of one member, without a sweep.
 struct MemberInfo {
     std::uint32_t member = 0;        ///< its number
@@ -61,6 +70,9 @@ class METAGROUP_API Device {
     void reset();
     /// Chooses how read() answers.
     void set_format(Format format);
+    /// Chooses the CPUs that sweeps leave alone. \throws std::system_error; EUSERS if there are too
+    /// many quiet meta-groups already.
+    void set_mode(Mode mode);
     /// What is known of one member.
     [[nodiscard]] MemberInfo member(std::uint32_t member) const;
     /// One sweep. Does not allocate. Begins again if a signal came (EINTR).
@@ -69,10 +81,18 @@ class METAGROUP_API Device {
     std::size_t read(std::span<std::byte> buffer);
     /// One sweep in Format::framed into a snapshot. Allocates only if a group has grown.
     void read(Snapshot& snapshot);
+    /// The same, but members on other CPUs are neither read nor in the snapshot. The mask is that
+    /// of CpuList::mask(); no words: all CPUs.
+    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask);
+    /// One sweep that copies nothing: see Mapping. Begins again if a signal came.
+    void sweep();
     /// The descriptor, for poll loops and passing on; -1 if moved from.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
   private:
+    template <typename Call>
+    void read_whole(Snapshot& snapshot, const Call& call);
+
     detail::UniqueFd fd_;
 };
 

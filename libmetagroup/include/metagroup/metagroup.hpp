@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <metagroup/cpu_list.hpp>
+#include <metagroup/device.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
 #include <metagroup/export.hpp>
@@ -45,6 +46,8 @@ class METAGROUP_API MetaGroup {
         bool start_disabled = false;
         /// Of the leaders; ReadFormat::group is needed to read siblings.
         std::uint64_t read_format = default_read_format;
+        /// Which CPUs sweeps leave alone. Anything but the default needs the module.
+        Mode mode = {};
         /// The device of Backend::module.
         std::string device = PERF_METAGROUP_DEVICE;
     };
@@ -73,6 +76,13 @@ class METAGROUP_API MetaGroup {
     /// One sweep. Record `i` of the snapshot is members()[i]. Does not allocate unless the snapshot
     /// is too small, as it is the first time. \throws std::system_error.
     void read(Snapshot& snapshot);
+    /// The same of the members on some CPUs only: the others are neither read nor in the snapshot,
+    /// so look for records by SnapshotView::find(). The mask is that of CpuList::mask(); no words:
+    /// all CPUs.
+    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask);
+    /// One sweep, seen where it lies: Backend::module copies nothing, which is the fastest way to
+    /// read. The view is valid until the next call of any function. \throws std::system_error.
+    [[nodiscard]] SnapshotView sweep();
     /// Enables all members. \throws std::system_error: all are tried, the first error is thrown.
     void enable();
     /// Disables all members. \throws as enable().

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: MIT
+// Each CPU reads its own groups when a timer of its own fires, and writes what it read into a ring
+// that the monitor has mapped: PERF_SAMPLE_READ with a sampling cpu-clock as leader of the same
+// events. No read(), no interrupt from CPU to CPU, no system call of the monitor.
+//
+// So a sweep is split. Its time here is the monitor's: draining one sample of each CPU. The rest is
+// paid by each CPU in its timer's interrupt: `target_insns`. What limits samples per second is the
+// larger of the two. CPUs sample when their timers fire, not at the same time (`skew_ns`), whether
+// or not anyone wants to know, and a timer wakes a CPU that sleeps.
+#include <linux/perf_event.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <span>
+#include <stdexcept>
+#include <system_error>
+
+#include "rivals/skew.hpp"
+#include "rivals/ways.hpp"
+
+namespace bench {
+namespace {
+
+std::vector<metagroup::GroupSpec> led_by_timer(std::vector<metagroup::GroupSpec> specs,
+                                               std::chrono::nanoseconds period) {
+    metagroup::EventSpec timer = metagroup::parse_events("cpu-clock").front().events.front();
+    timer.attr.sample_period = static_cast<std::uint64_t>(period.count());
+    timer.attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_READ;
+    // Nobody sleeps until a ring is full enough: spare the interrupt that would wake him.
+    timer.attr.watermark = 1;
+    timer.attr.wakeup_watermark = UINT32_MAX;
+    for (metagroup::GroupSpec& spec : specs) {
+        spec.events.insert(spec.events.begin(), timer);
+        // The events of a group must agree on the clock.
+        for (metagroup::EventSpec& event : spec.events) {
+            event.attr.use_clockid = 1;
+            event.attr.clockid = CLOCK_MONOTONIC;
+        }
+    }
+    return specs;
+}
+
+// What the kernel writes for one timer.
+class Ring {
+  public:
+    explicit Ring(int fd) {
+        void* memory = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+        if (memory == MAP_FAILED)
+            throw std::system_error(
+                errno, std::generic_category(),
+                "cannot map a ring of samples (see /proc/sys/kernel/perf_event_mlock_kb)");
+        memory_ = {static_cast<std::byte*>(memory), bytes()};
+    }
+    Ring(Ring&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
+    Ring& operator=(Ring&&) = delete;
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    ~Ring() {
+        if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
+    }
+
+    static std::size_t bytes() { return page() + data_size(); }
+
+    // Takes out all samples; `payload` gets what the last one read, and its time is returned, or
+    // nothing if there was none.
+    std::optional<std::uint64_t> drain(std::span<std::byte> payload) {
+        auto& header = *reinterpret_cast<perf_event_mmap_page*>(memory_.data());
+        const std::uint64_t head = __atomic_load_n(&header.data_head, __ATOMIC_ACQUIRE);
+        std::uint64_t tail = header.data_tail;
+        std::optional<std::uint64_t> time;
+        while (tail < head) {
+            perf_event_header record{};
+            copy(tail, std::as_writable_bytes(std::span(&record, 1)));
+            if (record.type == PERF_RECORD_SAMPLE) {
+                std::uint64_t when = 0;
+                copy(tail + sizeof(record), std::as_writable_bytes(std::span(&when, 1)));
+                if (record.size != sizeof(record) + sizeof(when) + payload.size())
+                    throw std::runtime_error("a sample is not as long as a payload and its time");
+                copy(tail + sizeof(record) + sizeof(when), payload);
+                time = when;
+            }
+            tail += record.size;
+        }
+        __atomic_store_n(&header.data_tail, tail, __ATOMIC_RELEASE);
+        return time;
+    }
+
+  private:
+    static std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
+    static std::size_t data_size() { return 4 * page(); }
+
+    // Records go on at the beginning of the ring where it ends.
+    void copy(std::uint64_t from, std::span<std::byte> to) const {
+        const auto data = memory_.subspan(page());
+        const std::size_t begin = from % data.size();
+        const std::size_t first = std::min(to.size(), data.size() - begin);
+        std::memcpy(to.data(), data.data() + begin, first);
+        std::memcpy(to.data() + first, data.data(), to.size() - first);
+    }
+
+    std::span<std::byte> memory_;
+};
+
+class Sampling : public Rival {
+  public:
+    explicit Sampling(Subject& subject)
+        : period_(subject.sampling_period()),
+          groups_(led_by_timer(subject.specs(), period_), subject.cpus()),
+          payloads_(groups_.all()),
+          times_(groups_.all().size()) {
+        for (const int leader : groups_.leaders())
+            rings_.emplace_back(leader);
+    }
+
+    measure::CpuGroups* groups() override { return &groups_; }
+    void prepare() override { groups_.enable(); }
+    void finish() override { groups_.disable(); }
+
+    // For the next period's samples.
+    void wait() override {
+        const std::uint64_t now = monotonic_ns();
+        due_ += static_cast<std::uint64_t>(period_.count());
+        if (due_ < now) due_ = now + static_cast<std::uint64_t>(period_.count());
+        const timespec due{.tv_sec = static_cast<time_t>(due_ / 1'000'000'000),
+                           .tv_nsec = static_cast<long>(due_ % 1'000'000'000)};
+        ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr);
+    }
+    void sweep() override {
+        for (std::size_t i = 0; i < rings_.size(); ++i) {
+            if (const auto time = rings_[i].drain(payloads_.of(i))) times_[i] = *time;
+        }
+    }
+    std::vector<std::uint64_t> counts() const override { return payloads_.counts(); }
+    std::optional<std::uint64_t> skew_ns() override {
+        sweep();
+        Skew skew;
+        for (const std::uint64_t time : times_)
+            skew.note(time);
+        return skew.ns();
+    }
+    std::optional<std::size_t> memory_bytes() const override {
+        return payloads_.bytes() + rings_.size() * Ring::bytes();
+    }
+
+  private:
+    std::chrono::nanoseconds period_;
+    measure::CpuGroups groups_;
+    measure::Payloads payloads_;
+    std::vector<std::uint64_t> times_;
+    std::vector<Ring> rings_;
+    std::uint64_t due_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Rival> make_sampling(Subject& subject) {
+    return std::make_unique<Sampling>(subject);
+}
+
+}  // namespace bench

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// Reading in place, on chosen CPUs, and without waking who sleeps, through the library.
+#include <catch2/catch_test_macros.hpp>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <metagroup/delta.hpp>
+#include <metagroup/mapping.hpp>
+#include <metagroup/metagroup.hpp>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include "support/allocation_counter.hpp"
+#include "support/cpus.hpp"
+
+using metagroup::Backend;
+using metagroup::CpuList;
+using metagroup::Device;
+using metagroup::EventGroup;
+using metagroup::Mapping;
+using metagroup::MetaGroup;
+using metagroup::Snapshot;
+using metagroup::SnapshotView;
+using metagroup::Status;
+namespace test = metagroup::test;
+
+namespace {
+
+MetaGroup::Options options(Backend backend) {
+    MetaGroup::Options all;
+    all.groups = metagroup::parse_events("{cpu-clock,task-clock,context-switches,page-faults}");
+    all.backend = backend;
+    return all;
+}
+
+// A device with a group of two clocks on every CPU, counting.
+struct World {
+    std::vector<EventGroup> groups;
+    Device device = Device::open();
+
+    World() {
+        const auto spec = metagroup::parse_events("{cpu-clock,cpu-clock}").front();
+        for (const int cpu : test::online_cpus()) {
+            groups.push_back(EventGroup::open(spec, cpu));
+            attach(groups.back());
+        }
+        device.set_format(metagroup::Format::framed);
+        device.enable();
+    }
+    void attach(const EventGroup& group) {
+        const int leader = group.leader_fd();
+        device.attach(std::span(&leader, 1));
+    }
+};
+
+}  // namespace
+
+TEST_CASE("A sweep in place shows what a read copies") {
+    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+        MetaGroup group = MetaGroup::open(options(backend));
+        group.disable();
+        Snapshot copy;
+        group.read(copy);
+        const SnapshotView view = group.sweep();
+        REQUIRE(view.sequence() == copy.sequence() + 1);
+        REQUIRE(view.size() == copy.size());
+        for (std::size_t i = 0; i < view.size(); ++i) {
+            REQUIRE(view[i].member() == copy[i].member());
+            REQUIRE(std::ranges::equal(view[i].payload_bytes(), copy[i].payload_bytes()));
+        }
+    }
+}
+
+TEST_CASE("Sweeping and decoding in place does not allocate") {
+    MetaGroup group = MetaGroup::open(options(Backend::module));
+    static_cast<void>(group.sweep());
+    const test::AllocationCounter allocations;
+    std::uint64_t sum = 0;
+    for (int round = 0; round < 100; ++round)
+        for (const auto member : group.sweep())
+            sum += member.raw(0).value();
+    REQUIRE(allocations.count() == 0);
+    REQUIRE(sum > 0);
+}
+
+TEST_CASE("A mapping follows a snapshot that has outgrown its memory") {
+    World world;
+    Mapping mapping(world.device);
+    const auto spec = metagroup::parse_events("{cpu-clock,cpu-clock}").front();
+    const std::size_t first = world.groups.size();
+    for (int i = 0; i < 200; ++i) {
+        world.groups.push_back(EventGroup::open(spec, test::online_cpus().front()));
+        world.attach(world.groups.back());
+    }
+    world.device.sweep();
+    REQUIRE(mapping.view().size() == first + 200);
+    Snapshot copy;
+    mapping.read(copy);
+    REQUIRE(copy.size() == first + 200);
+    REQUIRE(copy.sequence() == mapping.view().sequence());
+}
+
+TEST_CASE("A mapping outlives the device and can be moved") {
+    std::optional<World> world(std::in_place);
+    world->device.sweep();
+    Mapping first(world->device);
+    const std::size_t members = first.view().size();
+    world.reset();
+    Mapping second = std::move(first);
+    REQUIRE(second.view().size() == members);
+    REQUIRE(second.view()[0].status() == Status::ok);
+}
+
+TEST_CASE("A copy of a mapping is whole while another thread sweeps") {
+    World world;
+    std::atomic<bool> stop = false;
+    std::thread sweeper([&] {
+        while (!stop)
+            world.device.sweep();
+    });
+    Mapping mapping(world.device);
+    Snapshot older, newer;
+    mapping.read(older);
+    bool good = true;
+    std::uint64_t seen = 0;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+    while (good && std::chrono::steady_clock::now() < end) {
+        mapping.read(newer);
+        seen += newer.sequence() != older.sequence();
+        good = newer.size() == world.groups.size() && newer.sequence() >= older.sequence();
+        for (const auto member : newer) {
+            // Of one sweep, all of it.
+            good = good && (newer.sequence() == 0 || (member.time_ns() >= newer.begin_ns() &&
+                                                      member.time_ns() <= newer.end_ns()));
+        }
+        const metagroup::Delta delta(older, newer);
+        for (std::size_t i = 0;
+             good && newer.sequence() > 0 && older.sequence() > 0 && i < delta.size(); ++i)
+            good = delta[i].raw(0).has_value() && delta[i].time_enabled().has_value();
+        older.swap(newer);
+    }
+    stop = true;
+    sweeper.join();
+    REQUIRE(good);
+    REQUIRE(seen > 100);
+}
+
+TEST_CASE("A read of some CPUs has their members only, in both backends") {
+    const int cpu = test::online_cpus().back();
+    const auto mask = CpuList({cpu}).mask();
+    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+        MetaGroup group = MetaGroup::open(options(backend));
+        Snapshot snapshot;
+        group.read(snapshot, mask);
+        REQUIRE(snapshot.size() == 1);
+        REQUIRE(snapshot[0].cpu() == cpu);
+        REQUIRE(snapshot[0].status() == Status::ok);
+        group.read(snapshot);
+        REQUIRE(snapshot.size() == test::online_cpus().size());
+    }
+}
+
+TEST_CASE(
+    "In quiet mode CPUs that sleep are idle, the reader's own is not, and skew ignores them") {
+    test::run_on(test::online_cpus().front());
+    auto wanted = options(Backend::module);
+    wanted.mode.quiet = true;
+    MetaGroup group = MetaGroup::open(wanted);
+    std::size_t idle = 0;
+    for (int round = 0; round < 20; ++round) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+        const SnapshotView view = group.sweep();
+        REQUIRE(view[0].status() == Status::ok);
+        REQUIRE(view.skew_ns() <= view.end_ns() - view.begin_ns());
+        for (const auto member : view) {
+            REQUIRE((member.status() == Status::ok || member.status() == Status::idle));
+            idle += member.status() == Status::idle;
+        }
+    }
+    test::run_anywhere();
+    REQUIRE(idle > 0);
+}
+
+TEST_CASE("Quiet mode without the module is refused, not ignored") {
+    for (const Backend backend : {Backend::automatic, Backend::per_fd}) {
+        auto wanted = options(backend);
+        wanted.mode.quiet = true;
+        wanted.device = "/dev/does_not_exist";
+        REQUIRE_THROWS_AS(MetaGroup::open(wanted), std::system_error);
+    }
+}

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+// The event groups that are read: the same ones on each of some CPUs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/event_group.hpp>
+#include <metagroup/event_spec.hpp>
+#include <metagroup/payload.hpp>
+#include <span>
+#include <vector>
+
+namespace measure {
+
+// The payloads of groups, each in its part of one buffer.
+class Payloads {
+  public:
+    explicit Payloads(std::span<metagroup::EventGroup> groups);
+
+    std::span<std::byte> of(std::size_t group) {
+        return std::span(buffer_).subspan(group * stride_, stride_);
+    }
+    // One after the other.
+    std::span<std::byte> all() { return buffer_; }
+    std::size_t bytes() const { return buffer_.size(); }
+    // Decodes all of them. Throws std::runtime_error if one is no payload.
+    std::vector<std::uint64_t> counts() const;
+
+  private:
+    std::uint64_t read_format_;
+    std::size_t stride_;
+    std::vector<std::byte> buffer_;
+};
+
+// Everything here is in the order CPU, group of that CPU, event of that group.
+class CpuGroups {
+  public:
+    // Opens all of `specs` on each CPU, disabled. Throws std::system_error.
+    CpuGroups(std::span<const metagroup::GroupSpec> specs, metagroup::CpuList cpus);
+
+    const metagroup::CpuList& cpus() const { return cpus_; }
+    std::span<metagroup::EventGroup> all() { return groups_; }
+    std::vector<int> leaders() const;
+
+    void enable();
+    void disable();
+
+    // A read() of each leader, on all CPUs or on one, the index-th of the list.
+    void read(Payloads& payloads) { read(0, groups_.size(), payloads); }
+    void read_cpu(std::size_t index, Payloads& payloads) {
+        read(index * per_cpu_, per_cpu_, payloads);
+    }
+    // What that gives now.
+    std::vector<std::uint64_t> counts();
+
+  private:
+    void read(std::size_t first, std::size_t number, Payloads& payloads);
+
+    metagroup::CpuList cpus_;
+    std::size_t per_cpu_;
+    std::vector<metagroup::EventGroup> groups_;
+};
+
+}  // namespace measure

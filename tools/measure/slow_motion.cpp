@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: MIT
+#include "measure/slow_motion.hpp"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <metagroup/detail/unique_fd.hpp>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "bench/slowmo/page.h"
+
+namespace measure {
+namespace {
+
+namespace fs = std::filesystem;
+
+unsigned number_in(const fs::path& file) {
+    std::ifstream stream(file);
+    unsigned number = 0;
+    stream >> std::hex >> std::showbase >> number;
+    return number;
+}
+
+std::optional<fs::path> find_device() {
+    const fs::path devices = "/sys/bus/pci/devices";
+    if (!fs::exists(devices)) return {};
+    for (const fs::directory_entry& device : fs::directory_iterator(devices)) {
+        if (number_in(device.path() / "vendor") == SLOWMO_PCI_VENDOR &&
+            number_in(device.path() / "device") == SLOWMO_PCI_DEVICE)
+            return device.path();
+    }
+    return {};
+}
+
+std::uint64_t load(const std::uint64_t& word) {
+    return __atomic_load_n(&word, __ATOMIC_RELAXED);
+}
+
+}  // namespace
+
+void SlowMotion::Unmap::operator()(slowmo_page* page) const {
+    ::munmap(page, sizeof(*page));
+}
+
+std::optional<SlowMotion> SlowMotion::find() {
+    const auto device = find_device();
+    if (!device) return {};
+    std::ofstream(*device / "enable") << 1;
+    const std::string bar = *device / ("resource" + std::to_string(SLOWMO_PCI_BAR));
+    const metagroup::detail::UniqueFd fd(::open(bar.c_str(), O_RDWR | O_CLOEXEC));
+    void* memory =
+        fd ? ::mmap(nullptr, sizeof(slowmo_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0)
+           : MAP_FAILED;
+    if (memory == MAP_FAILED)
+        throw std::system_error(errno, std::generic_category(),
+                                "cannot map the slow-motion page " + bar + " (are you root?)");
+    SlowMotion found{std::unique_ptr<slowmo_page, Unmap>(static_cast<slowmo_page*>(memory))};
+    if (load(found.page_->magic) != SLOWMO_MAGIC || found.page_->version != SLOWMO_VERSION)
+        throw std::runtime_error(bar + " is no slow-motion page of version " +
+                                 std::to_string(SLOWMO_VERSION) +
+                                 ": rebuild the plugin and this program from the same source");
+    return found;
+}
+
+void SlowMotion::start() {
+    __atomic_store_n(&page_->throttle, 1, __ATOMIC_RELAXED);
+}
+
+void SlowMotion::stop() {
+    __atomic_store_n(&page_->throttle, 0, __ATOMIC_RELAXED);
+}
+
+std::uint64_t SlowMotion::kernel_instructions(int cpu) const {
+    return load(page_->cpus[cpu].kernel_insns);
+}
+
+std::uint64_t SlowMotion::user_instructions(int cpu) const {
+    return load(page_->cpus[cpu].user_insns);
+}
+
+std::uint64_t SlowMotion::late_ns(int cpu) const {
+    return load(page_->cpus[cpu].late_ns);
+}
+
+std::uint64_t SlowMotion::rate() const {
+    return load(page_->rate);
+}
+
+}  // namespace measure

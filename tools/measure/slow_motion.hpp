@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: MIT
+// A guest in slow motion (bench/slowmo/): its CPUs run a fixed number of instructions per second.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+struct slowmo_page;
+
+namespace measure {
+
+class SlowMotion {
+  public:
+    // Nothing if this is not such a guest. Throws std::system_error if it is and the page that
+    // its host shares with it cannot be used.
+    static std::optional<SlowMotion> find();
+
+    void start();
+    void stop();
+
+    std::uint64_t kernel_instructions(int cpu) const;
+    std::uint64_t user_instructions(int cpu) const;
+    // How far the CPU has fallen behind because the host did not run it.
+    std::uint64_t late_ns(int cpu) const;
+    // Instructions per second of each CPU.
+    std::uint64_t rate() const;
+
+  private:
+    struct Unmap {
+        void operator()(slowmo_page* page) const;
+    };
+    explicit SlowMotion(std::unique_ptr<slowmo_page, Unmap> page) : page_(std::move(page)) {}
+
+    std::unique_ptr<slowmo_page, Unmap> page_;
+};
+
+}  // namespace measure
