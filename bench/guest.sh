@@ -24,6 +24,7 @@ measure_once() {
         get+=(--get "/tmp/bench/$cpus-$condition.json:$raw/$cpus-$condition.json")
     done
     "$bench_dir/slowmo/run" --cpus "$cpus" --kernel "$kernel" --rate "$rate" \
-        --timeout $((120 + $# * 300)) --add "$benchmark" "${get[@]}" -- \
+        --timeout $((120 + $# * 300)) --module "$bench_dir/floor" \
+        --add "$benchmark" "${get[@]}" -- \
         "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$@" -- "${options[@]}"
 }

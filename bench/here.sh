@@ -11,6 +11,10 @@ done
 # shellcheck disable=SC2034 # bench/run goes through them
 cpu_counts+=("$(nproc)")
 
+# Where the processor's counters are to be had they are what one wants to read.
+hardware=()
+[[ ! -d /sys/bus/event_source/devices/cpu ]] || hardware=(--hardware)
+
 loaded=()
 # shellcheck disable=SC2317,SC2329 # called by the trap
 unload() {
@@ -24,7 +28,7 @@ unload() {
 load() {
     [[ ! -d /sys/module/$2 ]] || return 0
     say "building and loading $2 ..."
-    make -C "$1" >"$raw/$2.log" 2>&1 && insmod "$1/$2.ko" 2>>"$raw/$2.log" && {
+    make -C "/lib/modules/$(uname -r)/build" M="$1" modules >"$raw/$2.log" 2>&1 && insmod "$1/$2.ko" 2>>"$raw/$2.log" && {
         loaded=("$2" "${loaded[@]}")
         return 0
     }
@@ -46,5 +50,5 @@ prepare() {
 measure_once() {
     local cpus=$1
     shift
-    "$bench_dir/measure" "$benchmark" "$raw" "$cpus" "$@" -- "${options[@]}"
+    "$bench_dir/measure" "${hardware[@]}" "$benchmark" "$raw" "$cpus" "$@" -- "${options[@]}"
 }

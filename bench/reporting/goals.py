@@ -90,7 +90,7 @@ def judge(goal: Goal, results: Results) -> Judgement:
         return Judgement(goal, why.verdict, reason=str(why))
     except ZeroDivisionError:
         return Judgement(goal, Verdict.NOT_JUDGED, reason="what it is divided by is 0")
-    value = round(value, goal.digits)
+    value = round(value, goal.digits) + 0.0  # no -0.0
     if not goal.reached(value, goal.must):
         verdict = Verdict.MISSED
     elif goal.reached(value, goal.aim):

@@ -5,7 +5,7 @@ NOTHING = "–"
 
 
 def _digits(value: float) -> str:
-    if value == 0:
+    if abs(value) < 0.005:  # what is left of a background that was subtracted
         return "0"
     decimals = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
     return f"{value:.{decimals}f}"
@@ -30,7 +30,9 @@ def count(value: float | None) -> str:
 
 
 def ratio(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.2f}"
+    if value is None:
+        return NOTHING
+    return f"{value:.2f}" if value >= 0.095 else f"{value:.2g}"
 
 
 def percent(value: float | None) -> str:

@@ -116,6 +116,8 @@ class Goals(ReportTest):
     def test_figures_are_judged_as_they_are_printed(self) -> None:
         self.change("quiet", {"wakeups": 0.04})
         self.report("--check")
+        self.change("quiet", {"wakeups": -0.001})  # what is left of a background
+        self.assertNotIn("-0.0", self.report("--check").stdout)
         self.change("quiet", {"wakeups": 0.06})
         self.report("--check", status=1)
 
