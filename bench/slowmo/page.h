@@ -6,7 +6,7 @@
  * device 1af4:1110: write 1 to its `enable` in /sys/bus/pci/devices/, then open and mmap()
  * `resource2`.
  *
- * Every word has one writer: the plugin, but for `throttle`, which is the guest's. All are read and
+ * Every word has one writer: the plugin, but for those that the guest writes, as marked. All are read and
  * written by relaxed atomic operations of their size, e.g. __atomic_load_n(&word, __ATOMIC_RELAXED).
  */
 #ifndef SLOWMO_PAGE_H
@@ -39,7 +39,15 @@ struct slowmo_page {
     uint32_t nr_cpus;  /* virtual CPUs, so many slots are in use */
     uint64_t rate;     /* weighted instructions per second of each CPU, when throttled */
     uint32_t throttle; /* by the guest: 0 full speed, as at boot; 1 slow motion */
-    uint32_t reserved[9];
+    uint32_t reserved;
+    /* By the guest, before `throttle`: what is executed from the first of these addresses to the
+     * second is counted and takes no time; 0 if there is nothing such. It is the timer's interrupt:
+     * the seconds of slow motion are the real ones, so there would be a tick every few thousand
+     * instructions, a quarter of all that a CPU does.
+     */
+    uint64_t tick_begin;
+    uint64_t tick_end;
+    uint64_t reserved2[2];
     struct slowmo_cpu cpus[SLOWMO_MAX_CPUS];
 };
 

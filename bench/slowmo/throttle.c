@@ -29,17 +29,19 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 // 16 bytes and more at a time.
 #define PARTS 16
 
-// Whoever is ahead by this much sleeps. Shorter sleeps cost the host more than they last.
-#define QUANTUM_NS 40000
+// The clock is looked at, and what is ahead of it slept off, after so much work. Shorter sleeps
+// would cost the host more than they last when many CPUs wake up at once.
+#define QUANTUM_NS 150000
 
 // Behind by this much is not late yet: the host wakes nobody to the microsecond. It is caught up.
-#define TOLERANCE_NS 400000
+#define TOLERANCE_NS 500000
 
 struct vcpu {
     uint64_t parts[2]; // executed so far, by the user and by the kernel
     uint64_t paid;     // of their sum, in parts, up to `since`
     uint64_t check;    // when to look at the clock again, in parts
     int64_t since;     // CLOCK_MONOTONIC in ns; 0 at full speed
+    bool in_tick;      // what it executes takes no time
     bool slack_is_set;
 } __attribute__((aligned(64)));
 
@@ -66,6 +68,11 @@ static int64_t due_ns(const struct vcpu *vcpu)
     return vcpu->since + (int64_t)((double)(executed(vcpu) - vcpu->paid) * ns_per_part);
 }
 
+static uint64_t parts_in(int64_t ns)
+{
+    return (uint64_t)((double)ns / ns_per_part);
+}
+
 static void owe_nothing(struct vcpu *vcpu, int64_t now)
 {
     vcpu->since = now;
@@ -82,7 +89,7 @@ static void throttle(struct vcpu *vcpu, struct slowmo_cpu *slot)
     if (ahead < -TOLERANCE_NS) {
         __atomic_store_n(&slot->late_ns, slot->late_ns + (uint64_t)-ahead, __ATOMIC_RELAXED);
         owe_nothing(vcpu, now);
-    } else if (ahead > QUANTUM_NS) {
+    } else if (ahead > 0) {
         const struct timespec rest = {ahead / 1000000000, ahead % 1000000000};
 
         if (!vcpu->slack_is_set) {
@@ -91,7 +98,7 @@ static void throttle(struct vcpu *vcpu, struct slowmo_cpu *slot)
         }
         nanosleep(&rest, NULL);
     }
-    vcpu->check = executed(vcpu) + (uint64_t)(QUANTUM_NS / 2 / ns_per_part);
+    vcpu->check = executed(vcpu) + parts_in(QUANTUM_NS);
 }
 
 static void execute(unsigned int index, uint64_t parts, bool kernel)
@@ -100,6 +107,10 @@ static void execute(unsigned int index, uint64_t parts, bool kernel)
     struct slowmo_cpu *slot = &page->cpus[index];
 
     vcpu->parts[kernel] += parts;
+    if (vcpu->in_tick) {
+        vcpu->paid += parts;
+        vcpu->check += parts;
+    }
     __atomic_store_n(kernel ? &slot->kernel_insns : &slot->user_insns, vcpu->parts[kernel] / PARTS,
                      __ATOMIC_RELAXED);
     if (!__atomic_load_n(&page->throttle, __ATOMIC_RELAXED))
@@ -112,6 +123,11 @@ static void execute_block(unsigned int index, void *userdata)
 {
     struct block *block = userdata;
 
+    // Calls begin a block, so these addresses do.
+    if (block->address == __atomic_load_n(&page->tick_begin, __ATOMIC_RELAXED))
+        vcpus[index].in_tick = true;
+    else if (block->address == __atomic_load_n(&page->tick_end, __ATOMIC_RELAXED))
+        vcpus[index].in_tick = false;
     if (profile_wanted && __atomic_load_n(&page->throttle, __ATOMIC_RELAXED))
         profile_count(block, index);
     execute(index, block->insns * PARTS, block->kernel);
@@ -122,14 +138,17 @@ static void execute_repetition(unsigned int index, void *userdata)
     execute(index, 1, ((const struct block *)userdata)->kernel);
 }
 
-// No credit for the time asleep; a debt stays.
+// No credit for the time asleep; a debt stays. What it does after half a quantum is seen neither
+// early nor late on average.
 static void resume(qemu_plugin_id_t id, unsigned int index)
 {
     struct vcpu *vcpu = &vcpus[index];
     const int64_t now = now_ns();
 
     (void)id;
-    if (vcpu->since && due_ns(vcpu) < now) owe_nothing(vcpu, now);
+    if (!vcpu->since) return;
+    if (due_ns(vcpu) < now) owe_nothing(vcpu, now);
+    vcpu->check = executed(vcpu) + parts_in(QUANTUM_NS / 2);
 }
 
 // rep and repne before movs, cmps, stos, lods, scas.

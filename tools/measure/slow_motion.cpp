@@ -7,6 +7,8 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
+#include <map>
 #include <metagroup/detail/unique_fd.hpp>
 #include <stdexcept>
 #include <string>
@@ -41,6 +43,27 @@ std::uint64_t load(const std::uint64_t& word) {
     return __atomic_load_n(&word, __ATOMIC_RELAXED);
 }
 
+void store(std::uint64_t& word, std::uint64_t value) {
+    __atomic_store_n(&word, value, __ATOMIC_RELAXED);
+}
+
+// Addresses of functions of the kernel; 0 for what it does not have or tell.
+std::map<std::string, std::uint64_t> addresses_of(std::initializer_list<const char*> names) {
+    std::map<std::string, std::uint64_t> found;
+    for (const char* name : names)
+        found[name] = 0;
+    std::ifstream symbols("/proc/kallsyms");
+    std::uint64_t address = 0;
+    std::string kind;
+    std::string name;
+    std::string rest;
+    while (symbols >> std::hex >> address >> kind >> name && std::getline(symbols, rest)) {
+        const auto wanted = found.find(name);
+        if (wanted != found.end()) wanted->second = address;
+    }
+    return found;
+}
+
 }  // namespace
 
 void SlowMotion::Unmap::operator()(slowmo_page* page) const {
@@ -68,6 +91,12 @@ std::optional<SlowMotion> SlowMotion::find() {
 }
 
 void SlowMotion::start() {
+    // Ticks take no time, but for their way in and out: see page.h.
+    if (load(page_->tick_begin) == 0) {
+        const auto tick = addresses_of({"sysvec_apic_timer_interrupt", "irqentry_exit"});
+        store(page_->tick_begin, tick.at("sysvec_apic_timer_interrupt"));
+        store(page_->tick_end, tick.at("irqentry_exit"));
+    }
     __atomic_store_n(&page_->throttle, 1, __ATOMIC_RELAXED);
 }
 
