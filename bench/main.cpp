@@ -96,13 +96,11 @@ void Session::enter_all(const std::vector<metagroup::GroupSpec>& specs) {
 void Session::enter(Contestant& contestant, const std::string& name, Load load) {
     entries_.push_back({name, &contestant});
     // The time of one iteration is a median already.
-    // The library owns what is registered. NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks)
-    benchmark::RegisterBenchmark(name.c_str(),
-                                 [this, &contestant, load](benchmark::State& state) {
-                                     contestant.run(state, load, conditions_, costs_,
-                                                    options_.time);
-                                     progress_.note_turn();
-                                 })
+    const auto run = [this, &contestant, load](benchmark::State& state) {
+        contestant.run(state, load, conditions_, costs_, options_.time);
+        progress_.note_turn();
+    };
+    benchmark::RegisterBenchmark(name.c_str(), run)
         ->Unit(benchmark::kMicrosecond)
         ->UseManualTime()
         ->Iterations(1);
@@ -135,8 +133,8 @@ void initialize_benchmark(const Options& options) {
                                        "--benchmark_enable_random_interleaving=true"};
     std::ranges::copy(options.rest, std::back_inserter(arguments));
     std::vector<char*> pointers;
-    for (std::string& argument : arguments)
-        pointers.push_back(argument.data());
+    std::ranges::transform(arguments, std::back_inserter(pointers),
+                           [](std::string& argument) { return argument.data(); });
     int count = static_cast<int>(pointers.size());
     benchmark::Initialize(&count, pointers.data());
     if (count > 1)
@@ -152,14 +150,14 @@ int run(const Options& options) {
 }  // namespace
 }  // namespace bench
 
-int main(int argc, char** argv) {
+int main(int argc, char** argv) try {
     CLI::App app;
     try {
         return bench::run(bench::parse_options(app, argc, argv));
     } catch (const CLI::Error& error) {
         return app.exit(error);
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "metagroup_bench: %s\n", error.what());
-        return 1;
     }
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "metagroup_bench: %s\n", error.what());
+    return 1;
 }

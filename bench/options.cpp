@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 #include <string_view>
 
@@ -12,16 +13,16 @@ namespace bench {
 namespace {
 
 // Every machine has these and counts them with the same code. A counting cpu-clock needs no timer.
-constexpr std::string_view kEvents[] = {"cpu-clock",    "task-clock",      "context-switches",
-                                        "page-faults",  "cpu-migrations",  "minor-faults",
-                                        "major-faults", "alignment-faults"};
+constexpr auto kEvents = std::to_array<std::string_view>(
+    {"cpu-clock", "task-clock", "context-switches", "page-faults", "cpu-migrations", "minor-faults",
+     "major-faults", "alignment-faults"});
 
 metagroup::GroupSpec group_of(unsigned events) {
-    if (events < 1 || events > std::size(kEvents))
+    if (events < 1 || events > kEvents.size())
         throw std::invalid_argument(
             fmt::format("--events={}: 1 to {} are possible; for others, "
                         "name them by --group-events",
-                        events, std::size(kEvents)));
+                        events, kEvents.size()));
     std::string text;
     for (const std::string_view event : std::span(kEvents).first(events))
         text += fmt::format("{}{}", text.empty() ? "{" : ",", event);

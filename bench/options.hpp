@@ -21,7 +21,7 @@ struct Options {
     std::vector<metagroup::GroupSpec> specs;  // of one group, one for each of --events
     std::vector<unsigned> groups;
     std::vector<const Way*> ways;
-    std::chrono::nanoseconds time;
+    std::chrono::nanoseconds time{};
     bool check = false;
     std::vector<std::string> rest;  // for Google Benchmark, and what of it concerns us:
     bool json = false;              // to stdout, in place of the table

@@ -37,6 +37,8 @@ std::vector<metagroup::GroupSpec> each_by_itself(const std::vector<metagroup::Gr
 }
 
 // The instructions of eBPF that the program needs; libbpf has no names for them.
+// What to do, to what, and with what, as in BPF_ADD | BPF_K, which is 0 altogether:
+// NOLINTBEGIN(misc-redundant-expression)
 class Program {
   public:
     void move(std::uint8_t to, std::uint8_t from) { add({BPF_ALU64 | BPF_MOV | BPF_X, to, from}); }
@@ -88,6 +90,7 @@ class Program {
 
     std::vector<bpf_insn> code_;
 };
+// NOLINTEND(misc-redundant-expression)
 
 // `count` events, of which the first one's place in the map of events is the argument, to the value
 // of this CPU. Returns 0, or the error of the event that could not be read.

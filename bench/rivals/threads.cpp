@@ -40,6 +40,8 @@ class Threads : public Rival {
         for (std::size_t i = 1; i < times_.size(); ++i)
             threads_.emplace_back([this, i] { work(i); });
     }
+    Threads(const Threads&) = delete;
+    Threads& operator=(const Threads&) = delete;
     ~Threads() override {
         quit_ = true;
         call();

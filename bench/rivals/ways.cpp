@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "rivals/ways.hpp"
 
+#include <array>
+
 namespace bench {
 
 std::span<const Way> all_ways() {
-    static constexpr Way ways[] = {
+    static constexpr auto ways = std::to_array<Way>({
         {"null_syscall", "a system call that does nothing", make_null_syscall},
         {"per_fd", "a read() of each leader, from one CPU", make_per_fd},
         {"migrating", "the reader moves to each CPU and reads there", make_migrating},
@@ -18,7 +20,7 @@ std::span<const Way> all_ways() {
         {"quiet", "as mapped, and CPUs that sleep are not woken", make_quiet},
         {"floor", "an empty broadcast to the same CPUs (needs metagroup_floor.ko)", make_floor},
         {"attach", "not a sweep: attaching all groups to a meta-group", make_attach},
-    };
+    });
     return ways;
 }
 

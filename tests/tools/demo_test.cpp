@@ -1,33 +1,19 @@
 // SPDX-License-Identifier: MIT
 // Tag [module]: needs the module, so it runs in guests only; [no-module]: the opposite.
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <cstdio>
 #include <string>
+
+#include "program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-struct Outcome {
-    int status;
-    std::string text;  // both streams
-};
-
 Outcome demo(const std::string& arguments) {
-    std::FILE* pipe = ::popen((METAGROUP_DEMO " " + arguments + " 2>&1").c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    Outcome outcome{};
-    std::array<char, 4096> buffer{};
-    for (std::size_t got = 0; (got = std::fread(buffer.data(), 1, buffer.size(), pipe)) > 0;)
-        outcome.text.append(buffer.data(), got);
-    const int status = ::pclose(pipe);
-    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return outcome;
+    return run_program(METAGROUP_DEMO " " + arguments);
 }
 
 }  // namespace

@@ -6,10 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <metagroup/event_spec.hpp>
-#include <ranges>
 #include <string>
 #include <system_error>
 
@@ -48,8 +48,8 @@ void SyscallCounter::start() {
 
 std::uint64_t SyscallCounter::stop() {
     std::uint64_t sum = 0;
-    for (const auto& fd : fds_ | std::views::reverse)
-        ::ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0);
+    std::for_each(fds_.rbegin(), fds_.rend(),
+                  [](const auto& fd) { ::ioctl(fd.get(), PERF_EVENT_IOC_DISABLE, 0); });
     for (const auto& fd : fds_) {
         std::uint64_t count = 0;
         if (::read(fd.get(), &count, sizeof(count)) != static_cast<ssize_t>(sizeof(count)))

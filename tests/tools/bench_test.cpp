@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+// metagroup_bench: every way runs, and says what others rely on. That the ways deliver true counts
+// it checks itself, each time.
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Outcome bench(const std::string& arguments) {
+    return run_program(METAGROUP_BENCH " " + arguments);
+}
+
+// The JSON object of the benchmark of that name.
+std::string entry(const std::string& json, const std::string& name) {
+    const std::size_t begin = json.find("\"name\": \"" + name + "\"");
+    if (begin == std::string::npos) return {};
+    return json.substr(begin, json.find('}', begin) - begin);
+}
+
+bool has(const std::string& entry, const std::string& counter) {
+    return entry.find("\"" + counter + "\": ") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("the benchmark explains itself and its ways") {
+    const Outcome outcome = bench("--help");
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("--cpus") && ContainsSubstring("--targets") &&
+                                 ContainsSubstring("per_fd") && ContainsSubstring("sampling"));
+}
+
+TEST_CASE("the benchmark refuses what it does not know") {
+    CHECK(bench("--nonsense").status != 0);
+    CHECK_THAT(bench("--ways=telepathy").text, ContainsSubstring("telepathy"));
+    CHECK_THAT(bench("--events=99").text, ContainsSubstring("--group-events"));
+    CHECK_THAT(bench("--benchmark_nonsense=1").text, ContainsSubstring("--benchmark_nonsense"));
+}
+
+TEST_CASE("every way to read delivers true counts and its costs", "[module]") {
+    const Outcome outcome =
+        bench("--cpus=0,1 --time=0 --benchmark_repetitions=1 --benchmark_format=json");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    for (const std::string way :
+         {"null_syscall", "per_fd", "migrating", "threads", "io_uring", "sampling", "bpf", "raw",
+          "framed", "mapped", "quiet", "floor", "attach"}) {
+        for (const std::string targets : {"idle", "busy"}) {
+            const std::string name = way + "/" + targets + "/cpus:2/events:4/groups:1";
+            CAPTURE(name);
+            const std::string one = entry(outcome.text, name);
+            CHECK(has(one, "real_time"));
+            CHECK_FALSE(has(one, "error_message"));
+            CHECK(has(one, "syscalls"));
+            CHECK(has(one, "ipis"));
+            CHECK(has(one, "wakeups") == (targets == "idle"));
+            const bool reads = way != "null_syscall" && way != "floor" && way != "attach";
+            CHECK(has(one, "memory_bytes") == reads);
+            CHECK(has(one, "skew_ns") == (reads && way != "io_uring"));
+        }
+    }
+}
+
+TEST_CASE("the benchmark takes several shapes and other events", "[module]") {
+    const Outcome shapes = bench(
+        "--cpus=0,1 --targets=idle --ways=raw,bpf,sampling --events=1,8 --groups=1,3 --time=0 "
+        "--benchmark_repetitions=1 --benchmark_format=json");
+    CAPTURE(shapes.text);
+    for (const std::string way : {"raw", "bpf", "sampling"}) {
+        for (const std::string events : {"1", "8"}) {
+            for (const std::string groups : {"1", "3"})
+                CHECK(has(
+                    entry(shapes.text, way + "/idle/cpus:2/events:" + events + "/groups:" + groups),
+                    "memory_bytes"));
+        }
+    }
+    const Outcome other = bench(
+        "--cpus=0 --targets=busy --ways=per_fd --group-events='{task-clock,dummy}' --time=0 "
+        "--benchmark_repetitions=1");
+    CAPTURE(other.text);
+    CHECK_THAT(other.text, ContainsSubstring("per_fd/busy/cpus:1/events:2/groups:1"));
+}
+
+TEST_CASE("without the module its ways are skipped with the reason", "[no-module]") {
+    if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
+    const Outcome outcome =
+        bench("--cpus=0 --targets=idle --ways=null_syscall,raw --time=0 --benchmark_repetitions=1");
+    CAPTURE(outcome.text);
+    CHECK_THAT(outcome.text, ContainsSubstring("skipped: ") && ContainsSubstring("modprobe"));
+}
