@@ -10,8 +10,15 @@ prepare() {
     qemu=$("${qemu%%$'\n'*}" --version | sed -n 's/^QEMU emulator version \([^ ]*\).*/\1/p')
     printf '%s\n' 'mode=slow motion' "rate=$rate" "qemu=$qemu" >>"$raw/environment"
     say "proving that slow motion is even (1 minute) ..."
-    "$bench_dir/slowmo/prove" --kernel "$kernel" --rate "$rate" --json "$raw/proof.json" \
-        >"$raw/proof.log" 2>&1 && return
+    local status=0
+    "$bench_dir/slowmo/prove" --build "$build" --kernel "$kernel" --rate "$rate" \
+        --json "$raw/proof.json" >"$raw/proof.log" 2>&1 || status=$?
+    grep -E '^(holds|FAILS) ' "$raw/proof.log" || true
+    ((status != 0)) || return 0
+    if ((status == 77)); then
+        echo "skipped: $(tail -n 1 -- "$raw/proof.log")"
+        exit 77
+    fi
     tail -n 5 -- "$raw/proof.log" | sed 's/^/    /' >&2
     die "slow motion is not even here, figures would mean nothing; see $raw/proof.log"
 }
@@ -23,7 +30,7 @@ measure_once() {
     for condition; do
         get+=(--get "/tmp/bench/$cpus-$condition.json:$raw/$cpus-$condition.json")
     done
-    "$bench_dir/slowmo/run" --cpus "$cpus" --kernel "$kernel" --rate "$rate" \
+    "$bench_dir/slowmo/run" --plugin "$build/bench/slowmo/throttle.so" --cpus "$cpus" --kernel "$kernel" --rate "$rate" \
         --timeout $((120 + $# * 300)) --module "$bench_dir/floor" \
         --add "$benchmark" "${get[@]}" -- \
         "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$@" -- "${options[@]}"

@@ -31,6 +31,7 @@ static int mg_open(struct inode *inode, struct file *file)
 		return err;
 	}
 	handle->format = PERF_METAGROUP_FORMAT_RAW;
+	handle->readable = file->f_mode & FMODE_READ;
 	file->private_data = handle;
 	return nonseekable_open(inode, file);
 }

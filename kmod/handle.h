@@ -15,6 +15,7 @@ struct mg_group;
 struct mg_handle {
 	struct mg_group *group;	/* a reference */
 	u32 format;		/* one word, READ_ONCE() and WRITE_ONCE() */
+	bool readable;		/* not opened for writing only; constant */
 };
 
 long mg_handle_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg);

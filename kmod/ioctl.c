@@ -240,6 +240,8 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 		if (arg.flags || arg.reserved || arg.nr_words > MG_MAX_CPU_WORDS ||
 		    !arg.cpus != !arg.nr_words || !arg.buffer != !arg.buffer_size)
 			return -EINVAL;
+		if (arg.buffer && !handle->readable)
+			return -EBADF;
 	}
 
 	ret = mg_group_lock(group);

@@ -102,7 +102,8 @@ def _print(everything: bool, results: Results, environment: Environment,
 
 
 def _check(results: Results, judgements: list[Judgement]) -> int:
-    if results.problems or any(j.verdict is Verdict.MISSED for j in judgements):
+    if results.problems or any(j.verdict is Verdict.MISSED and not j.goal.beyond
+                               for j in judgements):
         return MISSED
     unjudged = [j for j in judgements if j.verdict is Verdict.NOT_JUDGED]
     for judgement in unjudged:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The ioctl SWEEP: which CPUs, and whereto.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 
 #include <sys/mman.h>
@@ -310,4 +313,18 @@ TEST_CASE("Sweeps of one meta-group with different masks do not disturb each oth
     two.join();
     three.join();
     REQUIRE(bad == 0);
+}
+
+TEST_CASE("A sweep into a buffer is refused where reads are") {
+    const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 1);
+    const Fd write_only(::open(PERF_METAGROUP_DEVICE, O_WRONLY | O_CLOEXEC));
+    REQUIRE(write_only);
+    std::array<unsigned char, 4096> buffer{};
+    perf_metagroup_sweep arg{};
+    arg.size = sizeof(arg);
+    REQUIRE(::ioctl(write_only.get(), PERF_METAGROUP_IOC_SWEEP, &arg) == 0);
+    arg.buffer = reinterpret_cast<std::uintptr_t>(buffer.data());
+    arg.buffer_size = buffer.size();
+    REQUIRE(::ioctl(write_only.get(), PERF_METAGROUP_IOC_SWEEP, &arg) == -1);
+    REQUIRE(errno == EBADF);
 }

@@ -279,6 +279,7 @@ struct perf_metagroup_member {
  * means neither. Returns the number of bytes copied, or fails as read() does.
  *
  *   EINVAL  more than 1024 words; an address without size, or the reverse
+ *   EBADF   a buffer, and the handle was opened for writing only
  */
 struct perf_metagroup_sweep {
 	__u32	size;
