@@ -25,8 +25,8 @@
 
 QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 
-// Instructions are counted in parts: QEMU executes `rep movsb` once for each byte, real CPUs move
-// 16 bytes and more at a time.
+// Instructions are counted in parts: one with `rep` moves, on real CPUs, 16 bytes and more at a
+// time, and is counted as an instruction for each 16.
 #define PARTS 16
 
 // The clock is looked at, and what is ahead of it slept off, after so much work. Shorter sleeps
@@ -133,9 +133,16 @@ static void execute_block(unsigned int index, void *userdata)
     execute(index, block->insns * PARTS, block->kernel);
 }
 
-static void execute_repetition(unsigned int index, void *userdata)
+static void execute_instruction(unsigned int index, void *userdata)
 {
-    execute(index, 1, ((const struct block *)userdata)->kernel);
+    execute(index, PARTS, ((const struct block *)userdata)->kernel);
+}
+
+static void move(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
+{
+    (void)address;
+    execute(index, UINT64_C(1) << qemu_plugin_mem_size_shift(info),
+            ((const struct block *)userdata)->kernel);
 }
 
 // No credit for the time asleep; a debt stays. What it does after half a quantum is seen neither
@@ -151,8 +158,8 @@ static void resume(qemu_plugin_id_t id, unsigned int index)
     vcpu->check = executed(vcpu) + parts_in(QUANTUM_NS / 2);
 }
 
-// rep and repne before movs, cmps, stos, lods, scas.
-static bool is_repetition(const struct qemu_plugin_insn *insn)
+// With rep or repne: movs, cmps, lods and scas, which read, or stos, which writes.
+static bool is_repetition(const struct qemu_plugin_insn *insn, enum qemu_plugin_mem_rw *access)
 {
     uint8_t bytes[15];
     const size_t length = qemu_plugin_insn_data(insn, bytes, sizeof(bytes));
@@ -161,25 +168,34 @@ static bool is_repetition(const struct qemu_plugin_insn *insn)
 
     for (; i < length && (bytes[i] == 0xf2 || bytes[i] == 0xf3 || (bytes[i] & 0xf0) == 0x40); i++)
         repeats = repeats || bytes[i] == 0xf2 || bytes[i] == 0xf3;
-    return repeats && i + 1 == length &&
-           ((bytes[i] >= 0xa4 && bytes[i] <= 0xa7) || (bytes[i] >= 0xaa && bytes[i] <= 0xaf));
+    if (!repeats || i + 1 != length) return false;
+    *access = bytes[i] == 0xaa || bytes[i] == 0xab ? QEMU_PLUGIN_MEM_W : QEMU_PLUGIN_MEM_R;
+    return (bytes[i] >= 0xa4 && bytes[i] <= 0xa7) || (bytes[i] >= 0xaa && bytes[i] <= 0xaf);
 }
 
+// QEMU may leave a block in the middle of a repetition and come back to it by another that begins
+// there: what follows the repetition is counted when it is executed, not with the block.
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
     // Kept for ever: translations come and go, but not so many of them.
     struct block *block = block_new(qemu_plugin_tb_vaddr(tb));
     const size_t n = qemu_plugin_tb_n_insns(tb);
+    bool repeated = false;
 
     (void)id;
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+        enum qemu_plugin_mem_rw access;
 
-        if (is_repetition(insn))
-            qemu_plugin_register_vcpu_insn_exec_cb(insn, execute_repetition, QEMU_PLUGIN_CB_NO_REGS,
-                                                   block);
-        else
+        if (is_repetition(insn, &access)) {
+            qemu_plugin_register_vcpu_mem_cb(insn, move, QEMU_PLUGIN_CB_NO_REGS, access, block);
+            repeated = true;
+        } else if (repeated) {
+            qemu_plugin_register_vcpu_insn_exec_cb(insn, execute_instruction,
+                                                   QEMU_PLUGIN_CB_NO_REGS, block);
+        } else {
             block->insns++;
+        }
     }
     qemu_plugin_register_vcpu_tb_exec_cb(tb, execute_block, QEMU_PLUGIN_CB_NO_REGS, block);
 }
