@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "costs.hpp"
 
+#include <thread>
 #include <utility>
 
 #include "measure/interrupts.hpp"
@@ -11,6 +12,19 @@
 namespace bench {
 
 using Clock = std::chrono::steady_clock;
+
+namespace {
+
+// With its CPU as idle or as busy as between sweeps: to an idle one the scheduler sends interrupts
+// to have it find work, and a busy one has its ticks.
+void rest(Clock::duration duration, bool asleep) {
+    const auto end = Clock::now() + duration;
+    if (asleep) std::this_thread::sleep_until(end);
+    while (Clock::now() < end) {
+    }
+}
+
+}  // namespace
 
 CostCounter::CostCounter(Conditions& conditions, metagroup::CpuList cpus,
                          std::chrono::nanoseconds pass)
@@ -43,8 +57,7 @@ unsigned CostCounter::repeat(const std::function<void()>& step) const {
 }
 
 // By how much the numbers of `counter` grow in the time of a sweep, with sweeps and while the rival
-// is at rest. Then the monitor spins: its CPU must not look idle to the scheduler, which would send
-// it interrupts to have it find work.
+// is at rest.
 CostCounter::Growth CostCounter::per_sweep(Rival& rival,
                                            const std::function<Sample()>& counter) const {
     Growth growth;
@@ -64,13 +77,9 @@ CostCounter::Growth CostCounter::per_sweep(Rival& rival,
         });
     });
     const auto duration = Clock::now() - start;
-    rival.finish();
-    grow(growth.resting, [&] {
-        const auto end = Clock::now() + duration;
-        while (Clock::now() < end) {
-        }
-    });
-    rival.prepare();
+    rival.pause();
+    grow(growth.resting, [&] { rest(duration, rival.wait_sleeps()); });
+    rival.resume();
     return growth;
 }
 

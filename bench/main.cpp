@@ -55,8 +55,8 @@ class Session {
     explicit Session(const Options& options)
         : options_(options),
           conditions_(options.cpus),
-          // Costs are counted once, so longer than one turn.
-          costs_(conditions_, options.cpus, 5 * options.time) {
+          // Costs are counted once, so for longer than one turn.
+          costs_(conditions_, options.cpus, 2 * options.time) {
         for (const metagroup::GroupSpec& spec : options.specs) {
             for (const unsigned groups : options.groups)
                 enter_all(std::vector(groups, spec));

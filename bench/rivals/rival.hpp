@@ -23,12 +23,17 @@ class Rival {
     // What it reads, which therefore counts while it has its turn. Null: it reads nothing.
     virtual measure::CpuGroups* groups() { return nullptr; }
 
-    // Around its turn.
+    // Around its turn, at full speed.
     virtual void prepare() {}
     virtual void finish() {}
 
-    // What must come before each sweep and is no part of its time.
+    // What must come before each sweep and is no part of its time; whether the monitor sleeps
+    // meanwhile.
     virtual void wait() {}
+    virtual bool wait_sleeps() const { return false; }
+    // Stops and goes on with what it does without sweeps.
+    virtual void pause() {}
+    virtual void resume() {}
     // Brings the counters of all CPUs to the monitor.
     virtual void sweep() = 0;
     // What the last sweep brought, in the order of CpuGroups.

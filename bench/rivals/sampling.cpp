@@ -116,9 +116,10 @@ class Sampling : public Rival {
     }
 
     measure::CpuGroups* groups() override { return &groups_; }
-    void prepare() override { groups_.enable(); }
-    void finish() override { groups_.disable(); }
+    void pause() override { groups_.disable(); }
+    void resume() override { groups_.enable(); }
 
+    bool wait_sleeps() const override { return true; }
     // For the next period's samples.
     void wait() override {
         const std::uint64_t now = monotonic_ns();
