@@ -29,9 +29,9 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 // time, and is counted as an instruction for each 16.
 #define PARTS 16
 
-// The clock is looked at, and what is ahead of it slept off, after so much work. Shorter sleeps
-// would cost the host more than they last when many CPUs wake up at once.
-#define QUANTUM_NS 150000
+// The clock is looked at, and what is ahead of it slept off, after so many instructions. Shorter
+// sleeps would cost the host more than they last when many CPUs wake up at once.
+#define QUANTUM (300 * PARTS)
 
 // Behind by this much is not late yet: the host wakes nobody to the microsecond. It is caught up.
 #define TOLERANCE_NS 500000
@@ -46,6 +46,7 @@ struct vcpu {
 } __attribute__((aligned(64)));
 
 static struct slowmo_page *page;
+static struct qemu_plugin_scoreboard *moved; // bytes by string instructions, to be counted
 static struct vcpu vcpus[SLOWMO_MAX_CPUS];
 static double ns_per_part;
 
@@ -66,11 +67,6 @@ static uint64_t executed(const struct vcpu *vcpu)
 static int64_t due_ns(const struct vcpu *vcpu)
 {
     return vcpu->since + (int64_t)((double)(executed(vcpu) - vcpu->paid) * ns_per_part);
-}
-
-static uint64_t parts_in(int64_t ns)
-{
-    return (uint64_t)((double)ns / ns_per_part);
 }
 
 static void owe_nothing(struct vcpu *vcpu, int64_t now)
@@ -98,14 +94,17 @@ static void throttle(struct vcpu *vcpu, struct slowmo_cpu *slot)
         }
         nanosleep(&rest, NULL);
     }
-    vcpu->check = executed(vcpu) + parts_in(QUANTUM_NS);
+    vcpu->check = executed(vcpu) + QUANTUM;
 }
 
 static void execute(unsigned int index, uint64_t parts, bool kernel)
 {
     struct vcpu *vcpu = &vcpus[index];
     struct slowmo_cpu *slot = &page->cpus[index];
+    uint64_t *bytes = qemu_plugin_scoreboard_find(moved, index);
 
+    parts += *bytes;
+    *bytes = 0;
     vcpu->parts[kernel] += parts;
     if (vcpu->in_tick) {
         vcpu->paid += parts;
@@ -138,13 +137,6 @@ static void execute_instruction(unsigned int index, void *userdata)
     execute(index, PARTS, ((const struct block *)userdata)->kernel);
 }
 
-static void move(unsigned int index, qemu_plugin_meminfo_t info, uint64_t address, void *userdata)
-{
-    (void)address;
-    execute(index, UINT64_C(1) << qemu_plugin_mem_size_shift(info),
-            ((const struct block *)userdata)->kernel);
-}
-
 // No credit for the time asleep; a debt stays. What it does after half a quantum is seen neither
 // early nor late on average.
 static void resume(qemu_plugin_id_t id, unsigned int index)
@@ -155,22 +147,28 @@ static void resume(qemu_plugin_id_t id, unsigned int index)
     (void)id;
     if (!vcpu->since) return;
     if (due_ns(vcpu) < now) owe_nothing(vcpu, now);
-    vcpu->check = executed(vcpu) + parts_in(QUANTUM_NS / 2);
+    vcpu->check = executed(vcpu) + QUANTUM / 2;
 }
 
-// With rep or repne: movs, cmps, lods and scas, which read, or stos, which writes.
-static bool is_repetition(const struct qemu_plugin_insn *insn, enum qemu_plugin_mem_rw *access)
+// The bytes that each step of it moves, if it has rep or repne and is one of movs, cmps, lods and
+// scas, which read, or stos, which writes; else 0.
+static uint64_t repetition(const struct qemu_plugin_insn *insn, enum qemu_plugin_mem_rw *access)
 {
     uint8_t bytes[15];
     const size_t length = qemu_plugin_insn_data(insn, bytes, sizeof(bytes));
     bool repeats = false;
+    bool wide = false; // REX.W
     size_t i = 0;
 
-    for (; i < length && (bytes[i] == 0xf2 || bytes[i] == 0xf3 || (bytes[i] & 0xf0) == 0x40); i++)
+    for (; i < length && (bytes[i] == 0xf2 || bytes[i] == 0xf3 || (bytes[i] & 0xf0) == 0x40); i++) {
         repeats = repeats || bytes[i] == 0xf2 || bytes[i] == 0xf3;
-    if (!repeats || i + 1 != length) return false;
+        wide = (bytes[i] & 0xf8) == 0x48;
+    }
+    if (!repeats || i + 1 != length || bytes[i] < 0xa4 || bytes[i] > 0xaf || bytes[i] == 0xa8 ||
+        bytes[i] == 0xa9)
+        return 0;
     *access = bytes[i] == 0xaa || bytes[i] == 0xab ? QEMU_PLUGIN_MEM_W : QEMU_PLUGIN_MEM_R;
-    return (bytes[i] >= 0xa4 && bytes[i] <= 0xa7) || (bytes[i] >= 0xaa && bytes[i] <= 0xaf);
+    return bytes[i] & 1 ? (wide ? 8 : 4) : 1;
 }
 
 // QEMU may leave a block in the middle of a repetition and come back to it by another that begins
@@ -186,9 +184,11 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     for (size_t i = 0; i < n; i++) {
         struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
         enum qemu_plugin_mem_rw access;
+        const uint64_t step = repetition(insn, &access);
 
-        if (is_repetition(insn, &access)) {
-            qemu_plugin_register_vcpu_mem_cb(insn, move, QEMU_PLUGIN_CB_NO_REGS, access, block);
+        if (step) {
+            qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, access, QEMU_PLUGIN_INLINE_ADD_U64,
+                                                          (qemu_plugin_u64){moved, 0}, step);
             repeated = true;
         } else if (repeated) {
             qemu_plugin_register_vcpu_insn_exec_cb(insn, execute_instruction,
@@ -250,6 +250,7 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
     if (!info->system_emulation || info->system.max_vcpus > SLOWMO_MAX_CPUS)
         return fail("-smp", "too many CPUs for the page");
 
+    moved = qemu_plugin_scoreboard_new(sizeof(uint64_t));
     ns_per_part = 1e9 / rate / PARTS;
     page->version = SLOWMO_VERSION;
     page->nr_cpus = (uint32_t)info->system.max_vcpus;

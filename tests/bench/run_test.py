@@ -100,7 +100,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("goal: time of per-fd / FRAMED, idle                   11.46", done.stdout)
         self.assertTrue((self.root / "build/bench/report/report.md").exists())
         environment = (self.raw / "environment").read_text()
-        for line in ("mode=slow motion\n", "qemu=10.0.2\n", "rate=2000000\n", "kernel=", "date="):
+        for line in ("mode=slow motion\n", "qemu=10.0.2\n", "rate=1000000\n", "kernel=", "date="):
             self.assertIn(line, environment)
 
     def test_a_full_run_boots_once_for_each_number_of_cpus_and_tells_the_time_left(self) -> None:
