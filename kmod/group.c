@@ -48,14 +48,14 @@ static bool mg_group_alloc_masks(struct mg_group *group)
 	       zalloc_cpumask_var(&group->cpus, GFP_KERNEL_ACCOUNT) &&
 	       zalloc_cpumask_var(&group->spared, GFP_KERNEL_ACCOUNT) &&
 	       zalloc_cpumask_var(&group->asked, GFP_KERNEL_ACCOUNT) &&
-	       zalloc_cpumask_var(&group->selected, GFP_KERNEL_ACCOUNT) &&
+	       zalloc_cpumask_var(&group->chosen, GFP_KERNEL_ACCOUNT) &&
 	       zalloc_cpumask_var(&group->targets, GFP_KERNEL_ACCOUNT);
 }
 
 static void mg_group_free_masks(struct mg_group *group)
 {
 	free_cpumask_var(group->targets);
-	free_cpumask_var(group->selected);
+	free_cpumask_var(group->chosen);
 	free_cpumask_var(group->asked);
 	free_cpumask_var(group->spared);
 	free_cpumask_var(group->cpus);

@@ -64,7 +64,8 @@ struct mg_group {
 	cpumask_var_t cpus;		/* that have members */
 	cpumask_var_t spared;		/* never to be interrupted */
 	cpumask_var_t asked;		/* for by the user of this sweep */
-	cpumask_var_t selected;		/* to be brought up to date by it */
+	cpumask_var_t chosen;		/* those of @cpus, if not all */
+	const struct cpumask *selected;	/* to be brought up to date by it */
 	cpumask_var_t targets;		/* that it interrupts */
 	struct mg_stats stats;
 	struct list_head quiet;		/* mg_quiet_mutex */

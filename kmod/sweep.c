@@ -49,6 +49,20 @@ static void mg_sweep_offline(struct mg_group *group)
 	}
 }
 
+/* The CPUs with members that are asked for and may be interrupted. */
+static void mg_sweep_select(struct mg_group *group, const struct cpumask *asked)
+{
+	group->selected = group->cpus;
+	if (group->mode & PERF_METAGROUP_MODE_SPARE_ISOLATED) {
+		cpumask_andnot(group->chosen, group->cpus, group->spared);
+		group->selected = group->chosen;
+	}
+	if (asked) {
+		cpumask_and(group->chosen, group->selected, asked);
+		group->selected = group->chosen;
+	}
+}
+
 static void mg_sweep_once(struct mg_group *group)
 {
 	struct cpumask *targets = group->targets;
@@ -56,9 +70,11 @@ static void mg_sweep_once(struct mg_group *group)
 
 	group->unsettled = false;
 
-	if (unlikely(cpumask_andnot(targets, group->selected, group->running)))
+	if (unlikely(!cpumask_subset(group->selected, group->running))) {
+		cpumask_andnot(targets, group->selected, group->running);
 		for_each_cpu(cpu, targets)
 			mg_read_from_here(group, cpu);
+	}
 
 	cpumask_and(targets, group->selected, group->running);
 	if (group->mode & PERF_METAGROUP_MODE_QUIET)
@@ -153,10 +169,7 @@ int mg_sweep(struct mg_group *group, const struct cpumask *asked)
 	trace_perf_metagroup_sweep_begin(group);
 	mg_snapshot_write_begin(&group->snapshot);
 	do {
-		cpumask_andnot(group->selected, group->cpus, group->spared);
-		if (asked)
-			cpumask_and(group->selected, group->selected, asked);
-
+		mg_sweep_select(group, asked);
 		begin = ktime_get_ns();
 		mg_sweep_once(group);
 		end = ktime_get_ns();
