@@ -14,6 +14,7 @@ void Conditions::let_count(measure::CpuGroups* groups) {
 // few CPUs, spinning at full speed would keep them from one another.
 void Conditions::turn(Rival& rival, Load load, const std::function<void()>& body) {
     let_count(rival.groups());
+    load_ = load;
     try {
         rival.prepare();
         if (slow_motion_) slow_motion_->start();
@@ -26,6 +27,13 @@ void Conditions::turn(Rival& rival, Load load, const std::function<void()>& body
         throw;
     }
     end(rival);
+}
+
+void Conditions::at_full_speed(const std::function<void()>& body) {
+    const bool hurry = slow_motion_ && load_ == Load::idle;
+    if (hurry) slow_motion_->stop();
+    body();
+    if (hurry) slow_motion_->start();
 }
 
 void Conditions::end(Rival& rival) {

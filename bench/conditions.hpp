@@ -22,6 +22,9 @@ class Conditions {
     // and run at full speed, so that what is set up and taken down there takes little time.
     void turn(Rival& rival, Load load, const std::function<void()>& body);
 
+    // During a turn: what is none of it, and need not take long. It does where the targets spin.
+    void at_full_speed(const std::function<void()>& body);
+
     // Null if this is not a guest in slow motion.
     const measure::SlowMotion* slow_motion() const {
         return slow_motion_ ? &*slow_motion_ : nullptr;
@@ -33,6 +36,7 @@ class Conditions {
 
     std::optional<measure::SlowMotion> slow_motion_;
     Targets targets_;
+    Load load_ = Load::idle;
     measure::CpuGroups* counting_ = nullptr;
 };
 

@@ -1,28 +1,32 @@
 // SPDX-License-Identifier: MIT
 #include "costs.hpp"
 
+#include <algorithm>
+#include <iterator>
 #include <thread>
 #include <utility>
 
-#include "measure/interrupts.hpp"
 #include "measure/syscalls.hpp"
-#include "measure/wakeups.hpp"
+#include "measure/tracepoint_counter.hpp"
 #include "median.hpp"
 
 namespace bench {
-
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
 // With its CPU as idle or as busy as between sweeps: to an idle one the scheduler sends interrupts
 // to have it find work, and a busy one has its ticks.
-void rest(Clock::duration duration, bool asleep) {
+void rest(std::chrono::nanoseconds duration, bool asleep) {
+    using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + duration;
     if (asleep) std::this_thread::sleep_until(end);
     while (Clock::now() < end) {
     }
 }
+
+// For what seldom happens by itself, and for what, as ticks do, often does.
+constexpr CostCounter::Turns many_turns{.number = 9, .sweeps = 1};
+constexpr CostCounter::Turns long_turns{.number = 3, .sweeps = 6};
 
 }  // namespace
 
@@ -36,6 +40,7 @@ CostCounter::CostCounter(Conditions& conditions, metagroup::CpuList cpus,
 Costs CostCounter::count(Rival& rival, Load load) {
     Costs costs;
     count_calls(rival, load, costs);
+    count_interrupts(rival, load, costs);
     if (load == Load::idle) count_wakeups(rival, costs);
     if (instructions_) count_instructions(rival, load, costs);
     take_skew(rival, load, costs);
@@ -44,10 +49,10 @@ Costs CostCounter::count(Rival& rival, Load load) {
     return costs;
 }
 
-unsigned CostCounter::repeat(const std::function<void()>& step) const {
-    constexpr unsigned least = 3;
+unsigned CostCounter::repeat(Clock::duration time, unsigned least,
+                             const std::function<void()>& step) {
     constexpr unsigned most = 1000;
-    const auto end = Clock::now() + pass_;
+    const auto end = Clock::now() + time;
     unsigned done = 0;
     while (done < least || (done < most && Clock::now() < end)) {
         step();
@@ -57,29 +62,47 @@ unsigned CostCounter::repeat(const std::function<void()>& step) const {
 }
 
 // By how much the numbers of `counter` grow in the time of a sweep, with sweeps and while the rival
-// is at rest.
-CostCounter::Growth CostCounter::per_sweep(Rival& rival,
+// is at rest, by turns: what the kernel does on all CPUs once in a while is in few of them.
+CostCounter::Growth CostCounter::per_sweep(Rival& rival, Turns turns,
                                            const std::function<Sample()>& counter) const {
-    Growth growth;
+    std::vector<std::vector<double>> sweeping;
+    std::vector<std::vector<double>> net;
     unsigned sweeps = 0;
-    const auto grow = [&](Sample& sample, const auto& body) {
-        const Sample before = counter();
+    const auto grow = [&](const auto& body) {
+        Sample before;
+        Sample after;
+        conditions_.at_full_speed([&] { before = counter(); });
         body();
-        const Sample after = counter();
-        for (std::size_t i = 0; i < before.size(); ++i)
-            sample.push_back((after[i] - before[i]) / sweeps);
+        conditions_.at_full_speed([&] { after = counter(); });
+        for (std::size_t i = 0; i < after.size(); ++i)
+            after[i] = (after[i] - before[i]) / sweeps;
+        return after;
     };
-    const auto start = Clock::now();
-    grow(growth.sweeping, [&] {
-        sweeps = repeat([&] {
-            rival.wait();
-            rival.sweep();
+    for (unsigned turn = 0; turn < turns.number; ++turn) {
+        Clock::duration duration{};
+        rival.wait();
+        rival.sweep();  // has what has piled up
+        const Sample with = grow([&] {
+            const auto start = Clock::now();
+            sweeps = repeat(pass_ / turns.number, turns.sweeps, [&] {
+                rival.wait();
+                rival.sweep();
+            });
+            duration = Clock::now() - start;
         });
-    });
-    const auto duration = Clock::now() - start;
-    rival.pause();
-    grow(growth.resting, [&] { rest(duration, rival.wait_sleeps()); });
-    rival.resume();
+        conditions_.at_full_speed([&] { rival.pause(); });
+        const Sample without = grow([&] { rest(duration, rival.wait_sleeps()); });
+        conditions_.at_full_speed([&] { rival.resume(); });
+        sweeping.resize(with.size());
+        net.resize(with.size());
+        for (std::size_t i = 0; i < with.size(); ++i) {
+            sweeping[i].push_back(with[i]);
+            net[i].push_back(with[i] - without[i]);
+        }
+    }
+    Growth growth;
+    std::ranges::transform(sweeping, std::back_inserter(growth.sweeping), median<double>);
+    std::ranges::transform(net, std::back_inserter(growth.net), median<double>);
     return growth;
 }
 
@@ -88,24 +111,31 @@ void CostCounter::count_calls(Rival& rival, Load load, Costs& costs) {
     measure::SyscallCounter syscalls;
     conditions_.turn(rival, load, [&] {
         syscalls.start();
-        const unsigned sweeps = repeat([&] {
+        const unsigned sweeps = repeat(pass_, 3, [&] {
             rival.wait();
             rival.sweep();
         });
         costs["syscalls"] = static_cast<double>(syscalls.stop()) / sweeps;
-        const Growth ipis = per_sweep(rival, [] {
-            return Sample{static_cast<double>(measure::interprocessor_interrupts())};
-        });
-        costs["ipis"] = ipis.net(0);
     });
 }
 
+void CostCounter::count_interrupts(Rival& rival, Load load, Costs& costs) {
+    if (auto counter = measure::TracepointCounter::of_interrupts(cpus_.cpus()))
+        costs["ipis"] = count_passages(rival, load, *counter);
+}
+
 void CostCounter::count_wakeups(Rival& rival, Costs& costs) {
-    const measure::WakeupCounter wakeups(cpus_.cpus().subspan(1));
-    conditions_.turn(rival, Load::idle, [&] {
-        costs["wakeups"] =
-            per_sweep(rival, [&] { return Sample{static_cast<double>(wakeups.read())}; }).net(0);
+    auto counter = measure::TracepointCounter::of_wakeups(cpus_.cpus().subspan(1));
+    costs["wakeups"] = count_passages(rival, Load::idle, counter);
+}
+
+double CostCounter::count_passages(Rival& rival, Load load, measure::TracepointCounter& counter) {
+    double count = 0;
+    conditions_.turn(rival, load, [&] {
+        const auto read = [&] { return Sample{static_cast<double>(counter.read())}; };
+        count = per_sweep(rival, many_turns, read).net[0];
     });
+    return count;
 }
 
 void CostCounter::count_instructions(Rival& rival, Load load, Costs& costs) {
@@ -116,24 +146,26 @@ void CostCounter::count_instructions(Rival& rival, Load load, Costs& costs) {
         double others = 0;
         for (const int cpu : targets) {
             const auto count = instructions_->read(cpu);
+            others += static_cast<double>(count.kernel);
             // Of a busy CPU its program's are no cost.
-            others += static_cast<double>(count.kernel + (load == Load::busy ? 0 : count.user));
+            if (load == Load::idle) others += static_cast<double>(count.user);
+            if (rival.uses_timers()) others += static_cast<double>(count.tick);
         }
         return Sample{others, static_cast<double>(own.kernel), static_cast<double>(own.user)};
     };
     conditions_.turn(rival, load, [&] {
-        const Growth insns = per_sweep(rival, counter);
+        const Growth insns = per_sweep(rival, long_turns, counter);
         if (!targets.empty())
-            costs["target_insns"] = insns.net(0) / static_cast<double>(targets.size());
+            costs["target_insns"] = insns.net[0] / static_cast<double>(targets.size());
         // What the monitor itself does at rest is to spin, which is none of the background.
-        costs["monitor_insns"] = insns.net(1) + insns.sweeping[2];
+        costs["monitor_insns"] = insns.net[1] + insns.sweeping[2];
     });
 }
 
 void CostCounter::take_skew(Rival& rival, Load load, Costs& costs) {
     conditions_.turn(rival, load, [&] {
         std::vector<std::uint64_t> skews;
-        repeat([&] {
+        repeat(pass_, 3, [&] {
             rival.wait();
             if (const auto skew = rival.skew_ns()) skews.push_back(*skew);
         });

@@ -12,6 +12,7 @@
 
 #include "conditions.hpp"
 #include "measure/instructions.hpp"
+#include "measure/tracepoint_counter.hpp"
 #include "rivals/rival.hpp"
 
 namespace bench {
@@ -30,25 +31,33 @@ using Costs = std::map<std::string, double>;
 // well is counted for as long again, and subtracted.
 class CostCounter {
   public:
-    // A pass makes sweeps for `pass`, but 3 at least and 1000 at most.
+    // How often to look at a counter, and after how many sweeps at least.
+    struct Turns {
+        unsigned number;
+        unsigned sweeps;
+    };
+
+    // A pass makes sweeps for `pass`.
     CostCounter(Conditions& conditions, metagroup::CpuList cpus, std::chrono::nanoseconds pass);
 
     Costs count(Rival& rival, Load load);
 
   private:
+    using Clock = std::chrono::steady_clock;
     using Sample = std::vector<double>;
     struct Growth {
         Sample sweeping;
-        Sample resting;
-        double net(std::size_t i) const { return sweeping[i] - resting[i]; }
+        Sample net;
     };
 
     void count_calls(Rival& rival, Load load, Costs& costs);
+    void count_interrupts(Rival& rival, Load load, Costs& costs);
     void count_wakeups(Rival& rival, Costs& costs);
+    double count_passages(Rival& rival, Load load, measure::TracepointCounter& counter);
     void count_instructions(Rival& rival, Load load, Costs& costs);
     void take_skew(Rival& rival, Load load, Costs& costs);
-    unsigned repeat(const std::function<void()>& step) const;
-    Growth per_sweep(Rival& rival, const std::function<Sample()>& counter) const;
+    static unsigned repeat(Clock::duration time, unsigned least, const std::function<void()>& step);
+    Growth per_sweep(Rival& rival, Turns turns, const std::function<Sample()>& counter) const;
 
     Conditions& conditions_;
     metagroup::CpuList cpus_;

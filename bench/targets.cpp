@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "targets.hpp"
 
+#include <benchmark/benchmark.h>
+
 #include <chrono>
+#include <cstdint>
 
 #include "measure/affinity.hpp"
 
@@ -10,6 +13,20 @@ namespace bench {
 const char* to_string(Load load) {
     return load == Load::busy ? "busy" : "idle";
 }
+
+namespace {
+
+// A hundred instructions without a jump, as slow motion counts them from jump to jump.
+void toil() {
+    std::uint64_t value = 0;
+#pragma GCC unroll 50
+    for (int i = 0; i < 50; ++i) {
+        value += 3;
+        benchmark::DoNotOptimize(value);
+    }
+}
+
+}  // namespace
 
 Targets::Targets(const metagroup::CpuList& cpus) {
     for (const int cpu : cpus.cpus().subspan(1))
@@ -45,8 +62,8 @@ void Targets::work(int cpu) {
             continue;
         }
         ++spinning_;
-        while (order_.load(std::memory_order_relaxed) == spin) {
-        }
+        while (order_.load(std::memory_order_relaxed) == spin)
+            toil();
         --spinning_;
     }
 }

@@ -69,7 +69,8 @@ static bool mg_group_alloc_cpus(struct mg_group *group)
 
 	group->on_cpu = kvcalloc(roundup_pow_of_two(nr_cpu_ids),
 				 sizeof(*group->on_cpu), GFP_KERNEL_ACCOUNT);
-	if (!group->on_cpu)
+	group->awaited = kvcalloc(nr_cpu_ids, sizeof(*group->awaited), GFP_KERNEL_ACCOUNT);
+	if (!group->on_cpu || !group->awaited)
 		return false;
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 		raw_spin_lock_init(&group->on_cpu[cpu].lock);
@@ -106,6 +107,7 @@ static void mg_group_free(struct kref *refs)
 		mg_member_destroy(group->members[i]);
 	kvfree(group->members);
 	mg_group_free_masks(group);
+	kvfree(group->awaited);
 	kvfree(group->on_cpu);
 	mg_snapshot_destroy(&group->snapshot);
 	mutex_destroy(&group->mutex);

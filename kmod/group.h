@@ -38,6 +38,7 @@ struct mg_cpu {
 	u32 naps;			/* @lock; odd: asleep, counts are as of @asleep */
 	struct mg_now asleep;		/* @lock */
 	u64 swept;			/* sweep: when read last, if not asleep */
+	u32 done;			/* sweep: how often mg_read_here() was here */
 } ____cacheline_aligned;
 
 /*
@@ -67,6 +68,7 @@ struct mg_group {
 	cpumask_var_t chosen;		/* those of @cpus, if not all */
 	const struct cpumask *selected;	/* to be brought up to date by it */
 	cpumask_var_t targets;		/* that it interrupts */
+	u32 *awaited;			/* [nr_cpu_ids]: mg_cpu.done when it is over */
 	struct mg_stats stats;
 	struct list_head quiet;		/* mg_quiet_mutex */
 };

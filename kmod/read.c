@@ -237,6 +237,8 @@ static struct mg_now mg_now_on(int cpu)
  *
  * Written are the CPU's own descriptors only. @running is shared but written
  * when its bit changes, that is, seldom; so is @unsettled.
+ *
+ * The reader may go on, and free all this, as soon as it sees that we are done.
  */
 void mg_read_here(void *info)
 {
@@ -259,6 +261,9 @@ void mg_read_here(void *info)
 	}
 	if (unlikely(!running))
 		cpumask_clear_cpu(cpu, group->running);
+
+	/* Pairs with the wait of mg_sweep_broadcast(). */
+	smp_store_release(&on_cpu->done, on_cpu->done + 1);
 }
 
 /**

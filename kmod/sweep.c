@@ -4,9 +4,7 @@
  * to the CPUs that have a running member.
  *
  * The task that sweeps holds mg_group.mutex and waits for all handlers, so
- * members, frames and masks stand still under them. What handlers write is
- * seen by that task because the wait in smp_call_function_many_cond() acquires
- * what csd_unlock() releases on each CPU.
+ * members, frames and masks stand still under them.
  */
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
@@ -63,6 +61,31 @@ static void mg_sweep_select(struct mg_group *group, const struct cpumask *asked)
 	}
 }
 
+/*
+ * Interrupt all targets, and wait for them. on_each_cpu_mask() could wait, but
+ * would look for the next CPU in a mask and at a cache line of its own for each;
+ * when the first to be interrupted has long been done, that is what a sweep
+ * takes. What handlers write is seen because this acquires what they release.
+ */
+static void mg_sweep_broadcast(struct mg_group *group)
+{
+	const unsigned long *masks = cpumask_bits(group->targets);
+	unsigned long left;
+	unsigned int i;
+	u32 done;
+	int cpu;
+
+	on_each_cpu_mask(group->targets, mg_read_here, group, false);
+
+	for (i = 0; i < BITS_TO_LONGS(nr_cpu_ids); i++) {
+		for (left = masks[i]; left; left &= left - 1) {
+			cpu = i * BITS_PER_LONG + __ffs(left);
+			done = ++group->awaited[cpu];
+			smp_cond_load_acquire(&group->on_cpu[cpu].done, done == VAL);
+		}
+	}
+}
+
 static void mg_sweep_once(struct mg_group *group)
 {
 	struct cpumask *targets = group->targets;
@@ -86,7 +109,7 @@ static void mg_sweep_once(struct mg_group *group)
 	preempt_disable();
 	if (unlikely(!cpumask_subset(targets, cpu_online_mask)))
 		mg_sweep_offline(group);
-	on_each_cpu_mask(targets, mg_read_here, group, true);
+	mg_sweep_broadcast(group);
 	preempt_enable();
 }
 

@@ -39,6 +39,9 @@ class Rival {
     // What the last sweep brought, in the order of CpuGroups.
     virtual std::vector<std::uint64_t> counts() const { return {}; }
 
+    // CPUs work for it in their timers' interrupts. Else what they do there is the kernel's own.
+    virtual bool uses_timers() const { return false; }
+
     // Sweeps to be timed as one, where one is too short for the clock.
     virtual unsigned batch() const { return 1; }
     // A sweep may leave CPUs asleep, and their counts as they were when they fell asleep.

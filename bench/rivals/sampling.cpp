@@ -8,16 +8,12 @@
 // larger of the two. CPUs sample when their timers fire, not at the same time (`skew_ns`), whether
 // or not anyone wants to know, and a timer wakes a CPU that sleeps.
 #include <linux/perf_event.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include <cerrno>
-#include <cstring>
 #include <ctime>
 #include <span>
 #include <stdexcept>
-#include <system_error>
 
+#include "measure/ring.hpp"
 #include "rivals/skew.hpp"
 #include "rivals/ways.hpp"
 
@@ -43,66 +39,22 @@ std::vector<metagroup::GroupSpec> led_by_timer(std::vector<metagroup::GroupSpec>
     return specs;
 }
 
-// What the kernel writes for one timer.
-class Ring {
-  public:
-    explicit Ring(int fd) {
-        void* memory = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (memory == MAP_FAILED)
-            throw std::system_error(
-                errno, std::generic_category(),
-                "cannot map a ring of samples (see /proc/sys/kernel/perf_event_mlock_kb)");
-        memory_ = {static_cast<std::byte*>(memory), bytes()};
-    }
-    Ring(Ring&& other) noexcept : memory_(std::exchange(other.memory_, {})) {}
-    Ring& operator=(Ring&&) = delete;
-    Ring(const Ring&) = delete;
-    Ring& operator=(const Ring&) = delete;
-    ~Ring() {
-        if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
-    }
-
-    static std::size_t bytes() { return page() + data_size(); }
-
-    // Takes out all samples; `payload` gets what the last one read, and its time is returned, or
-    // nothing if there was none.
-    std::optional<std::uint64_t> drain(std::span<std::byte> payload) {
-        auto& header = *reinterpret_cast<perf_event_mmap_page*>(memory_.data());
-        const std::uint64_t head = __atomic_load_n(&header.data_head, __ATOMIC_ACQUIRE);
-        std::uint64_t tail = header.data_tail;
-        std::optional<std::uint64_t> time;
-        while (tail < head) {
-            perf_event_header record{};
-            copy(tail, std::as_writable_bytes(std::span(&record, 1)));
-            if (record.type == PERF_RECORD_SAMPLE) {
-                std::uint64_t when = 0;
-                copy(tail + sizeof(record), std::as_writable_bytes(std::span(&when, 1)));
-                if (record.size != sizeof(record) + sizeof(when) + payload.size())
-                    throw std::runtime_error("a sample is not as long as a payload and its time");
-                copy(tail + sizeof(record) + sizeof(when), payload);
-                time = when;
-            }
-            tail += record.size;
-        }
-        __atomic_store_n(&header.data_tail, tail, __ATOMIC_RELEASE);
-        return time;
-    }
-
-  private:
-    static std::size_t page() { return static_cast<std::size_t>(::sysconf(_SC_PAGESIZE)); }
-    static std::size_t data_size() { return 4 * page(); }
-
-    // Records go on at the beginning of the ring where it ends.
-    void copy(std::uint64_t from, std::span<std::byte> to) const {
-        const auto data = memory_.subspan(page());
-        const std::size_t begin = from % data.size();
-        const std::size_t first = std::min(to.size(), data.size() - begin);
-        std::memcpy(to.data(), data.data() + begin, first);
-        std::memcpy(to.data() + first, data.data(), to.size() - first);
-    }
-
-    std::span<std::byte> memory_;
-};
+// Takes out all samples; `payload` gets what the last one read, and its time is returned, or
+// nothing if there was none.
+std::optional<std::uint64_t> drain(measure::Ring& ring, std::span<std::byte> payload) {
+    std::optional<std::uint64_t> time;
+    ring.drain([&](const perf_event_header& header, std::uint64_t where) {
+        if (header.type != PERF_RECORD_SAMPLE) return;
+        std::uint64_t when = 0;
+        if (header.size != sizeof(header) + sizeof(when) + payload.size())
+            throw std::runtime_error("a sample is not as long as a payload and its time");
+        where += sizeof(header);
+        ring.copy(where, std::as_writable_bytes(std::span(&when, 1)));
+        ring.copy(where + sizeof(when), payload);
+        time = when;
+    });
+    return time;
+}
 
 class Sampling : public Rival {
   public:
@@ -120,6 +72,7 @@ class Sampling : public Rival {
     void resume() override { groups_.enable(); }
 
     bool wait_sleeps() const override { return true; }
+    bool uses_timers() const override { return true; }
     // For the next period's samples.
     void wait() override {
         const std::uint64_t now = monotonic_ns();
@@ -131,7 +84,7 @@ class Sampling : public Rival {
     }
     void sweep() override {
         for (std::size_t i = 0; i < rings_.size(); ++i) {
-            if (const auto time = rings_[i].drain(payloads_.of(i))) times_[i] = *time;
+            if (const auto time = drain(rings_[i], payloads_.of(i))) times_[i] = *time;
         }
     }
     std::vector<std::uint64_t> counts() const override { return payloads_.counts(); }
@@ -143,7 +96,7 @@ class Sampling : public Rival {
         return skew.ns();
     }
     std::optional<std::size_t> memory_bytes() const override {
-        return payloads_.bytes() + rings_.size() * Ring::bytes();
+        return payloads_.bytes() + rings_.size() * measure::Ring::bytes();
     }
 
   private:
@@ -151,7 +104,7 @@ class Sampling : public Rival {
     measure::CpuGroups groups_;
     measure::Payloads payloads_;
     std::vector<std::uint64_t> times_;
-    std::vector<Ring> rings_;
+    std::vector<measure::Ring> rings_;
     std::uint64_t due_ = 0;
 };
 

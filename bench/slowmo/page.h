@@ -6,8 +6,9 @@
  * device 1af4:1110: write 1 to its `enable` in /sys/bus/pci/devices/, then open and mmap()
  * `resource2`.
  *
- * Every word has one writer: the plugin, but for those that the guest writes, as marked. All are read and
- * written by relaxed atomic operations of their size, e.g. __atomic_load_n(&word, __ATOMIC_RELAXED).
+ * Every word has one writer: the plugin, but for those that the guest writes, as marked. All are
+ * read and written by relaxed atomic operations of their size, e.g. __atomic_load_n(&word,
+ * __ATOMIC_RELAXED).
  */
 #ifndef SLOWMO_PAGE_H
 #define SLOWMO_PAGE_H
@@ -16,7 +17,7 @@
 #include <stdint.h>
 
 #define SLOWMO_MAGIC 0x31304f4d574f4c53ull /* "SLOWMO01" */
-#define SLOWMO_VERSION 1u
+#define SLOWMO_VERSION 2u
 #define SLOWMO_MAX_CPUS 127
 #define SLOWMO_PCI_VENDOR 0x1af4
 #define SLOWMO_PCI_DEVICE 0x1110
@@ -30,7 +31,8 @@ struct slowmo_cpu {
     uint64_t kernel_insns; /* weighted instructions at addresses of the kernel's half */
     uint64_t user_insns;   /* and of the user's */
     uint64_t late_ns;      /* what it lost on its nominal rate as the host did not run it in time */
-    uint64_t reserved[5];  /* 0; a slot is a cache line */
+    uint64_t tick_insns;   /* in the timer's interrupt, and in none of the others */
+    uint64_t reserved[4];  /* 0; a slot is a cache line */
 };
 
 struct slowmo_page {
@@ -41,9 +43,9 @@ struct slowmo_page {
     uint32_t throttle; /* by the guest: 0 full speed, as at boot; 1 slow motion */
     uint32_t reserved;
     /* By the guest, before `throttle`: what is executed from the first of these addresses to the
-     * second is counted and takes no time; 0 if there is nothing such. It is the timer's interrupt:
-     * the seconds of slow motion are the real ones, so there would be a tick every few thousand
-     * instructions, a quarter of all that a CPU does.
+     * second is counted apart and takes no time; 0 if there is nothing such. It is the timer's
+     * interrupt: the seconds of slow motion are the real ones, so there would be a tick every few
+     * thousand instructions, a quarter of all that a CPU does.
      */
     uint64_t tick_begin;
     uint64_t tick_end;

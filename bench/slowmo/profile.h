@@ -13,8 +13,8 @@
 /* A translation block: straight code, executed from its first instruction to its last. */
 struct block {
     uint64_t address;
-    uint64_t insns;  /* without repetitions and what follows them */
-    bool kernel;     /* in the kernel's half of the addresses */
+    uint64_t insns;   /* without repetitions and what follows them */
+    bool kernel;      /* in the kernel's half of the addresses */
     uint64_t runs[2]; /* on CPU 0, the monitor's; on the others */
     struct block *next;
 };

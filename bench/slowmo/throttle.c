@@ -29,19 +29,22 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 // time, and is counted as an instruction for each 16.
 #define PARTS 16
 
-// The clock is looked at, and what is ahead of it slept off, after so many instructions. Shorter
-// sleeps would cost the host more than they last when many CPUs wake up at once.
-#define QUANTUM (300 * PARTS)
+// The clock is looked at, and what is ahead of it slept off, after so many instructions of the
+// first CPU, the monitor's, on which what is measured begins and ends. The others' sleeps are the
+// longer the more they are: many short ones would cost the host more than they last.
+#define FIRST_QUANTUM (50 * PARTS)
+#define QUANTUM_PER_CPU (10 * PARTS)
 
 // Behind by this much is not late yet: the host wakes nobody to the microsecond. It is caught up.
 #define TOLERANCE_NS 500000
 
 struct vcpu {
-    uint64_t parts[2]; // executed so far, by the user and by the kernel
-    uint64_t paid;     // of their sum, in parts, up to `since`
-    uint64_t check;    // when to look at the clock again, in parts
-    int64_t since;     // CLOCK_MONOTONIC in ns; 0 at full speed
-    bool in_tick;      // what it executes takes no time
+    uint64_t parts[2];   // executed so far, by the user and by the kernel, outside ticks
+    uint64_t tick_parts; // and in them, where it takes no time
+    uint64_t paid;       // of their sum, in parts, up to `since`
+    uint64_t check;      // when to look at the clock again, in parts
+    int64_t since;       // CLOCK_MONOTONIC in ns; 0 at full speed
+    bool in_tick;
     bool slack_is_set;
 } __attribute__((aligned(64)));
 
@@ -69,6 +72,13 @@ static int64_t due_ns(const struct vcpu *vcpu)
     return vcpu->since + (int64_t)((double)(executed(vcpu) - vcpu->paid) * ns_per_part);
 }
 
+static uint64_t quantum(const struct vcpu *vcpu)
+{
+    const uint64_t others = QUANTUM_PER_CPU * (uint64_t)page->nr_cpus;
+
+    return vcpu == vcpus || others < FIRST_QUANTUM ? FIRST_QUANTUM : others;
+}
+
 static void owe_nothing(struct vcpu *vcpu, int64_t now)
 {
     vcpu->since = now;
@@ -94,7 +104,7 @@ static void throttle(struct vcpu *vcpu, struct slowmo_cpu *slot)
         }
         nanosleep(&rest, NULL);
     }
-    vcpu->check = executed(vcpu) + QUANTUM;
+    vcpu->check = executed(vcpu) + quantum(vcpu);
 }
 
 static void execute(unsigned int index, uint64_t parts, bool kernel)
@@ -105,11 +115,12 @@ static void execute(unsigned int index, uint64_t parts, bool kernel)
 
     parts += *bytes;
     *bytes = 0;
-    vcpu->parts[kernel] += parts;
     if (vcpu->in_tick) {
-        vcpu->paid += parts;
-        vcpu->check += parts;
+        vcpu->tick_parts += parts;
+        __atomic_store_n(&slot->tick_insns, vcpu->tick_parts / PARTS, __ATOMIC_RELAXED);
+        return;
     }
+    vcpu->parts[kernel] += parts;
     __atomic_store_n(kernel ? &slot->kernel_insns : &slot->user_insns, vcpu->parts[kernel] / PARTS,
                      __ATOMIC_RELAXED);
     if (!__atomic_load_n(&page->throttle, __ATOMIC_RELAXED))
@@ -147,7 +158,7 @@ static void resume(qemu_plugin_id_t id, unsigned int index)
     (void)id;
     if (!vcpu->since) return;
     if (due_ns(vcpu) < now) owe_nothing(vcpu, now);
-    vcpu->check = executed(vcpu) + QUANTUM / 2;
+    vcpu->check = executed(vcpu) + quantum(vcpu) / 2;
 }
 
 // The bytes that each step of it moves, if it has rep or repne and is one of movs, cmps, lods and

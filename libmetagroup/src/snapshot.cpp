@@ -28,13 +28,6 @@ void Snapshot::commit(std::size_t bytes) {
             EBADMSG, fmt::format("{} bytes were read into a buffer of {}", bytes, buffer_.size()));
     }
     view = SnapshotView(std::span(buffer_).first(bytes));
-    for (std::size_t i = 0; i < size(); ++i) {
-        if (fits(record(i))) continue;
-        view = {};
-        detail::throw_errno(EBADMSG, fmt::format("record {} of a FRAMED read of the device is "
-                                                 "larger than the space between records",
-                                                 i));
-    }
 }
 
 }  // namespace metagroup

@@ -82,21 +82,19 @@ void refuse(const std::string& what) {
 }  // namespace
 
 SnapshotView::SnapshotView(std::span<const std::byte> bytes) {
-    perf_metagroup_snapshot header{};
-    if (bytes.size() < sizeof(header)) {
+    if (bytes.size() < sizeof(header_)) {
         refuse(fmt::format("{} bytes hold no header", bytes.size()));
     }
-    std::memcpy(&header, bytes.data(), sizeof(header));
-    if (header.size < sizeof(header) || header.size > bytes.size()) {
-        refuse(fmt::format("header of {} bytes in {}", header.size, bytes.size()));
+    std::memcpy(&header_, bytes.data(), sizeof(header_));
+    if (header_.size < sizeof(header_) || header_.size > bytes.size()) {
+        refuse(fmt::format("header of {} bytes in {}", header_.size, bytes.size()));
     }
-    const std::size_t room = bytes.size() - header.size;
-    if (header.count > 0 &&
-        (header.stride < sizeof(perf_metagroup_record) || room / header.stride < header.count)) {
-        refuse(fmt::format("{} records of {} bytes in {}", header.count, header.stride, room));
+    const std::size_t room = bytes.size() - header_.size;
+    if (header_.count > 0 &&
+        (header_.stride < sizeof(perf_metagroup_record) || room / header_.stride < header_.count)) {
+        refuse(fmt::format("{} records of {} bytes in {}", header_.count, header_.stride, room));
     }
-    header_ = header;
-    bytes_ = bytes.first(header.size + std::size_t{header.count} * header.stride);
+    bytes_ = bytes.first(header_.size + std::size_t{header_.count} * header_.stride);
 }
 
 perf_metagroup_record SnapshotView::record(std::size_t i) const noexcept {

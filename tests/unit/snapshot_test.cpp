@@ -156,7 +156,6 @@ TEST_CASE("an empty meta-group makes a snapshot without records") {
 
 TEST_CASE("bytes that are no framed read are refused and leave the snapshot empty") {
     const Bytes good = two_members();
-    const std::size_t frame = sizeof(Head);
     CHECK(refusal(good) == 0);
     CHECK(refusal({}) == EBADMSG);
     CHECK(refusal(Bytes(good.begin(), good.begin() + 63)) == EBADMSG);
@@ -168,11 +167,6 @@ TEST_CASE("bytes that are no framed read are refused and leave the snapshot empt
     CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.stride = 0; })) == EBADMSG);
     CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.stride = 31; })) == EBADMSG);
     CHECK(refusal(with_header<Head>(good, 0, [](Head& h) { h.stride = 0xffffffff; })) == EBADMSG);
-    CHECK(refusal(with_header<Record>(good, frame, [](Record& r) { r.header = 31; })) == EBADMSG);
-    CHECK(refusal(with_header<Record>(good, frame, [](Record& r) { r.header = 0xfffffff0; })) ==
-          EBADMSG);
-    CHECK(refusal(with_header<Record>(good, frame, [](Record& r) { r.size = 0xffffffff; })) ==
-          EBADMSG);
     Snapshot shot = snapshot(good);
     shot.prepare(1);
     CHECK_THROWS_MATCHES(shot.commit(8), std::system_error,
@@ -245,8 +239,13 @@ TEST_CASE("a status has a name, also an unknown one") {
 }
 
 TEST_CASE("a view shows a record that contradicts the header as one without payload") {
-    const Bytes bytes = with_header<Record>(two_members(), sizeof(Head),
-                                            [](Record& record) { record.size = 1000; });
+    using Damage = void (*)(Record&);
+    const Bytes bytes =
+        with_header<Record>(two_members(), sizeof(Head),
+                            GENERATE(Damage([](Record& r) { r.size = 1000; }),
+                                     Damage([](Record& r) { r.size = 0xffffffff; }),
+                                     Damage([](Record& r) { r.header = 31; }),
+                                     Damage([](Record& r) { r.header = 0xfffffff0; })));
     const metagroup::SnapshotView view(bytes);
     REQUIRE(view.size() == 2);
     CHECK(view[0].payload_bytes().empty());

@@ -14,7 +14,9 @@ class OfPage : public InstructionCounter {
   public:
     explicit OfPage(const SlowMotion& page) : page_(page) {}
     Count read(int cpu) override {
-        return {.kernel = page_.kernel_instructions(cpu), .user = page_.user_instructions(cpu)};
+        return {.kernel = page_.kernel_instructions(cpu),
+                .user = page_.user_instructions(cpu),
+                .tick = page_.tick_instructions(cpu)};
     }
 
   private:
@@ -36,7 +38,7 @@ class OfHardware : public InstructionCounter {
         std::vector<std::byte> bytes(group.payload_size());
         group.read(bytes);
         const auto payload = metagroup::Payload::parse(bytes, group.read_format()).value();
-        return {.kernel = payload.value(0), .user = payload.value(1)};
+        return {.kernel = payload.value(0), .user = payload.value(1), .tick = 0};
     }
 
   private:

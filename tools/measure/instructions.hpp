@@ -15,6 +15,8 @@ class InstructionCounter {
     struct Count {
         std::uint64_t kernel = 0;
         std::uint64_t user = 0;
+        // In the timer's interrupt and not in `kernel`, where that can be told apart.
+        std::uint64_t tick = 0;
     };
 
     InstructionCounter() = default;

@@ -112,6 +112,10 @@ std::uint64_t SlowMotion::user_instructions(int cpu) const {
     return load(page_->cpus[cpu].user_insns);
 }
 
+std::uint64_t SlowMotion::tick_instructions(int cpu) const {
+    return load(page_->cpus[cpu].tick_insns);
+}
+
 std::uint64_t SlowMotion::late_ns(int cpu) const {
     return load(page_->cpus[cpu].late_ns);
 }

@@ -21,6 +21,8 @@ class SlowMotion {
 
     std::uint64_t kernel_instructions(int cpu) const;
     std::uint64_t user_instructions(int cpu) const;
+    // In the timer's interrupt; the others are none of these.
+    std::uint64_t tick_instructions(int cpu) const;
     // How far the CPU has fallen behind because the host did not run it.
     std::uint64_t late_ns(int cpu) const;
     // Instructions per second of each CPU.

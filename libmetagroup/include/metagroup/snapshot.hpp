@@ -40,9 +40,10 @@ class METAGROUP_API Snapshot : public SnapshotView {
     std::span<std::byte> prepare(std::size_t bytes);
     /// Bytes of the buffer: a sweep that needs no more does not allocate.
     [[nodiscard]] std::size_t capacity() const noexcept { return buffer_.size(); }
-    /// Makes the first `bytes` bytes of the buffer, a FRAMED read, the contents.
-    /// \throws std::system_error (EBADMSG) saying what is wrong if they are not one; the snapshot
-    ///         is empty then.
+    /// Makes the first `bytes` bytes of the buffer, a FRAMED read, the contents. As for a view,
+    /// only the header is looked at: there is no second pass over what the kernel wrote. \throws
+    /// std::system_error (EBADMSG) saying what is wrong with the header; the snapshot is
+    ///         empty then.
     void commit(std::size_t bytes);
 
   private:

@@ -145,12 +145,12 @@ class METAGROUP_API SnapshotView {
 
   protected:
     [[nodiscard]] perf_metagroup_record record(std::size_t i) const noexcept;
-    /// Whether a record and its payload end before the next one.
-    [[nodiscard]] bool fits(const perf_metagroup_record& record) const noexcept;
     /// The same at another address.
     void move_to(const std::byte* bytes) noexcept { bytes_ = {bytes, bytes_.size()}; }
 
   private:
+    // Whether a record and its payload end before the next one.
+    [[nodiscard]] bool fits(const perf_metagroup_record& record) const noexcept;
     [[nodiscard]] MemberView view(std::size_t i) const noexcept;
 
     std::span<const std::byte> bytes_;
