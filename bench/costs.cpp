@@ -25,8 +25,8 @@ void rest(std::chrono::nanoseconds duration, bool asleep) {
 }
 
 // For what seldom happens by itself, and for what, as ticks do, often does.
-constexpr CostCounter::Turns many_turns{.number = 9, .sweeps = 1};
-constexpr CostCounter::Turns long_turns{.number = 3, .sweeps = 6};
+constexpr CostCounter::Turns many_turns{.number = 5, .sweeps = 1};
+constexpr CostCounter::Turns long_turns{.number = 3, .sweeps = 2};
 
 }  // namespace
 

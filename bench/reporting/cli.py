@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .document import document
 from .environment import Environment, read_environment
-from .goals import EVENTS, GROUPS, Judgement, Verdict, judge_all
+from .goals import EVENTS, GROUPS, JUDGED_WAYS, Judgement, Verdict, judge_all
 from .measurements import Results, Status, read_results
 from .page import page, write_page
 from .plots import make_plots, render
@@ -68,13 +68,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--publish", type=Path, nargs="?", const=PROJECT, metavar="PROJECT",
                         help="also copy the main plot to docs/ and the ratios into README.md")
     parser.add_argument("--list-late", action="store_true",
-                        help="write no report; print which FILEs have figures not to be believed")
+                        help="write no report; print which FILEs have figures not to be believed, of "
+                             "a way that a goal is about")
     return parser
 
 
 def _list_late(files: list[Path]) -> int:
     for path in files:
-        if read_results([path]).with_status(Status.LATE):
+        if any(m.way in JUDGED_WAYS for m in read_results([path]).with_status(Status.LATE)):
             print(path)
     return 0
 

@@ -64,6 +64,9 @@ GOALS = (
 )
 
 
+JUDGED_WAYS = {term.way for goal in GOALS for term in (goal.value, goal.over) if term}
+
+
 class Verdict(Enum):
     MET = "met"
     AIM_MET = "aim met"
