@@ -27,6 +27,8 @@ void rest(std::chrono::nanoseconds duration, bool asleep) {
 // For what seldom happens by itself, and for what, as ticks do, often does.
 constexpr CostCounter::Turns many_turns{.number = 5, .sweeps = 1};
 constexpr CostCounter::Turns long_turns{.number = 3, .sweeps = 2};
+// For what cannot be told from the kernel's own ticks.
+constexpr CostCounter::Turns longest_turns{.number = 3, .sweeps = 10};
 
 }  // namespace
 
@@ -154,7 +156,8 @@ void CostCounter::count_instructions(Rival& rival, Load load, Costs& costs) {
         return Sample{others, static_cast<double>(own.kernel), static_cast<double>(own.user)};
     };
     conditions_.turn(rival, load, [&] {
-        const Growth insns = per_sweep(rival, long_turns, counter);
+        const Growth insns =
+            per_sweep(rival, rival.uses_timers() ? longest_turns : long_turns, counter);
         if (!targets.empty())
             costs["target_insns"] = insns.net[0] / static_cast<double>(targets.size());
         // What the monitor itself does at rest is to spin, which is none of the background.

@@ -81,7 +81,7 @@ class Session {
 
 void Session::enter_all(const std::vector<metagroup::GroupSpec>& specs) {
     // The longer one leaves a busy CPU in slow motion time for its own work.
-    const auto sampling_period = conditions_.slow_motion() != nullptr ? 30ms : 1ms;
+    const auto sampling_period = conditions_.slow_motion() != nullptr ? 60ms : 1ms;
     Subject& subject = subjects_.emplace_back(specs, options_.cpus, sampling_period);
     shapes_.push_back(fmt::format("cpus:{}/events:{}/groups:{}", options_.cpus.size(),
                                   specs.front().events.size(), specs.size()));

@@ -68,8 +68,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--publish", type=Path, nargs="?", const=PROJECT, metavar="PROJECT",
                         help="also copy the main plot to docs/ and the ratios into README.md")
     parser.add_argument("--list-late", action="store_true",
-                        help="write no report; print which FILEs have figures not to be believed, of "
-                             "a way that a goal is about")
+                        help="write no report; print which FILEs have figures not to be "
+                             "believed, of a way that a goal is about")
     return parser
 
 

@@ -77,7 +77,7 @@ class Sampling : public Rival {
     void wait() override {
         const std::uint64_t now = monotonic_ns();
         due_ += static_cast<std::uint64_t>(period_.count());
-        if (due_ < now) due_ = now + static_cast<std::uint64_t>(period_.count());
+        if (due_ < now) due_ = now;  // there is more than one sample to take out: at once
         const timespec due{.tv_sec = static_cast<time_t>(due_ / 1'000'000'000),
                            .tv_nsec = static_cast<long>(due_ % 1'000'000'000)};
         ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr);

@@ -23,7 +23,8 @@ std::size_t Ring::bytes() {
 }
 
 Ring::Ring(int fd) {
-    void* memory = ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* memory =
+        ::mmap(nullptr, bytes(), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (memory == MAP_FAILED)
         throw std::system_error(
             errno, std::generic_category(),
