@@ -32,14 +32,14 @@ demo: build ## boot a kernel with the module and read its counters in both ways
 	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) -- $(BUILD)/tools/metagroup-demo
 
 check: build ## run all tests: lint, all tiers on all kernels, sanitizers, benchmark
-	@echo 'make: all tests (about 15 minutes; the first time 3 more) ...'
+	@echo 'make: all tests (about 30 minutes; the first time 3 more) ...'
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error; status=$$?; \
 		tests/report $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
 
 lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
 
-bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals
+bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (8 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
 
 bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (1 hour)
