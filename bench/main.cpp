@@ -16,6 +16,7 @@
 #include "contestant.hpp"
 #include "costs.hpp"
 #include "measure/affinity.hpp"
+#include "measure/open_files.hpp"
 #include "options.hpp"
 #include "promise.hpp"
 #include "reporter.hpp"
@@ -143,6 +144,7 @@ void initialize_benchmark(const Options& options) {
 
 int run(const Options& options) {
     initialize_benchmark(options);
+    measure::raise_file_limit();
     measure::bind_to_cpu(options.cpus.cpus().front());
     return Session(options).run();
 }
