@@ -4,11 +4,13 @@
 # root is not needed. Its configuration is read after that of the machine, so
 # proxies stay in force. Sourced, never run; the caller holds the lock.
 
-# private_apt SUITES: to be called before all else.
+# private_apt SUITES [ARCH]: to be called before all else.
 private_apt() {
     need apt-get apt
     need dpkg-deb dpkg
+    local arch=${2:-amd64}
     apt_dir=$cache_dir/apt/$1
+    [[ $arch = amd64 ]] || apt_dir+=.$arch
     mkdir -p -- "$apt_dir"/{lists,cache/archives}/partial
     : >"$apt_dir/status"
     "$vm_dir/apt-sources" "$1" >"$apt_dir/private.sources"
@@ -22,9 +24,9 @@ Dir::Etc::sourceparts "/dev/null";
 Dir::Etc::preferences "/dev/null";
 Dir::Etc::preferencesparts "/dev/null";
 Dir::Log "$apt_dir";
-APT::Architecture "amd64";
+APT::Architecture "$arch";
 #clear APT::Architectures;
-APT::Architectures { "amd64"; };
+APT::Architectures { "$arch"; };
 APT::Sandbox::User "$(id -un)";
 APT::Get::Assume-Yes "true";
 Acquire::Languages "none";
