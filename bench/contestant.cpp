@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <limits>
 #include <vector>
 
 #include "median.hpp"
@@ -73,17 +74,36 @@ void Contestant::run(benchmark::State& state, Load load, Conditions& conditions,
     if (!defect_.empty()) state.SkipWithError(defect_.c_str());
 }
 
+// The host may have been busy for a moment only.
+void Contestant::measure_on_time(benchmark::State& state, const measure::SlowMotion& slow_motion,
+                                 std::chrono::nanoseconds time) {
+    constexpr int most_tries = 4;
+    constexpr double on_time = 0.02;
+    double least = std::numeric_limits<double>::infinity();
+    double best = 0;
+    for (int tries = 0; tries < most_tries && least > on_time; ++tries) {
+        const Lateness lateness(slow_motion, subject_.cpus());
+        const double seconds = median_sweep(rival(), time);
+        const double late = lateness.fraction();
+        if (late < least) {
+            least = late;
+            best = seconds;
+        }
+    }
+    state.SetIterationTime(best);
+    state.counters["late"] = least;
+}
+
 void Contestant::measure(benchmark::State& state, Load load, Conditions& conditions,
                          CostCounter& counter, std::chrono::nanoseconds time) {
     const bool first = !costs_.contains(load);
     conditions.turn(rival(), load, [&] {
         if (first) verify_counts(rival(), load);
         for ([[maybe_unused]] auto _ : state) {
-            std::optional<Lateness> lateness;
             if (conditions.slow_motion() != nullptr)
-                lateness.emplace(*conditions.slow_motion(), subject_.cpus());
-            state.SetIterationTime(median_sweep(rival(), time));
-            if (lateness) state.counters["late"] = lateness->fraction();
+                measure_on_time(state, *conditions.slow_motion(), time);
+            else
+                state.SetIterationTime(median_sweep(rival(), time));
         }
     });
     if (first) costs_[load] = counter.count(rival(), load);

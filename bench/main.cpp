@@ -82,7 +82,9 @@ class Session {
 
 void Session::enter_all(const std::vector<metagroup::GroupSpec>& specs) {
     // The longer one leaves a busy CPU in slow motion time for its own work.
-    const auto sampling_period = conditions_.slow_motion() != nullptr ? 60ms : 1ms;
+    std::chrono::nanoseconds sampling_period = 1ms;
+    if (const measure::SlowMotion* slow_motion = conditions_.slow_motion())
+        sampling_period = 60'000 * std::chrono::nanoseconds(1s) / slow_motion->rate();
     Subject& subject = subjects_.emplace_back(specs, options_.cpus, sampling_period);
     shapes_.push_back(fmt::format("cpus:{}/events:{}/groups:{}", options_.cpus.size(),
                                   specs.front().events.size(), specs.size()));

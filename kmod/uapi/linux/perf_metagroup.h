@@ -61,6 +61,7 @@
  *   will not be written again, because the snapshot outgrew it: map anew. Map
  *   anew too if "count" frames are more than was mapped.
  *   A record with "time" before "begin" was not renewed by the last sweep.
+ *   A mapping keeps the meta-group and its members, as an open file does.
  *
  * Both reads return the whole snapshot or fail; counts are cumulative, so that
  * nothing is lost by a failed read. readv(2) reads each of its buffers by
