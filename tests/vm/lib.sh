@@ -57,13 +57,14 @@ lock() {
 # The comment block at the head of a script is its --help.
 usage() { awk 'NR > 2 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 
-# kernel_row NAME: sets arch, meta and suites from the table of kernels.
+# kernel_row NAME: sets arch, meta, suites and toolchain (- if it is this
+# machine's) from the table of kernels.
 kernel_row() {
     local row
-    row=$(awk -v name="$1" '$1 == name { print $2, $3, $4; exit }' "$vm_dir/kernels")
+    row=$(awk -v name="$1" '$1 == name { print $2, $3, $4, $5; exit }' "$vm_dir/kernels")
     [[ -n $row ]] || die "unknown kernel $1; known: $(kernel_names)"
     # shellcheck disable=SC2034
-    read -r arch meta suites <<<"$row"
+    read -r arch meta suites toolchain <<<"$row"
 }
 
 kernel_names() { awk '!/^#/ && NF { printf "%s%s", sep, $1; sep = " " }' "$vm_dir/kernels"; }
