@@ -67,4 +67,19 @@ kernel_row() {
     read -r arch meta suites toolchain <<<"$row"
 }
 
+# The name of this machine's release of Debian, such as bookworm.
+# shellcheck source=/dev/null
+debian_codename() { (. /etc/os-release && printf '%s' "${VERSION_CODENAME-}"); }
+
+# arch_row ARCH: sets what GNU tools, the kernel and QEMU call this architecture
+# of Debian.
+# shellcheck disable=SC2034
+arch_row() {
+    case $1 in
+    amd64) triplet=x86_64-linux-gnu linux_arch=x86 emulator=qemu-system-x86_64 emulator_package=qemu-system-x86 ;;
+    arm64) triplet=aarch64-linux-gnu linux_arch=arm64 emulator=qemu-system-aarch64 emulator_package=qemu-system-arm ;;
+    *) die "unknown architecture $1; known: amd64 arm64" ;;
+    esac
+}
+
 kernel_names() { awk '!/^#/ && NF { printf "%s%s", sep, $1; sep = " " }' "$vm_dir/kernels"; }
