@@ -238,6 +238,24 @@ TEST_CASE("A member is followed to the CPU that its PMU moves it to") {
     REQUIRE(meta.member(0).cpu == 1);
 }
 
+TEST_CASE("A member that does not count is followed to another CPU, too") {
+    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
+    EventGroup group;
+    group.add(attr, 0);
+    const EventGroup fine = open_group(0, kTimes, 1);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    REQUIRE(meta.attach(fine) == 0);
+    testpmu_move(0, 1);
+    group.control(PERF_EVENT_IOC_DISABLE);
+    const Framed framed = read_framed(meta);
+    REQUIRE(framed.frames[0].record.status == PERF_METAGROUP_OFF);
+    REQUIRE(framed.frames[0].record.cpu == 1);
+    REQUIRE(framed.frames[1].record.cpu == 0);
+    REQUIRE(meta.info().cpus == 2);
+    REQUIRE(take_apart(meta.sweep_copy({1})).frames.size() == 1);
+}
+
 TEST_CASE("Sweeps go on while members move back and forth") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
     EventGroup group;
