@@ -159,6 +159,8 @@ int mg_group_detach(struct mg_group *group, u32 id)
 	memmove(&group->members[index], &group->members[index + 1],
 		(group->nr_members - index) * sizeof(*group->members));
 	mg_snapshot_write_begin(&group->snapshot);
+	/* Who is given the handle later has no right to what is gone. */
+	mg_snapshot_clear(&group->snapshot, group->nr_members + 1);
 	if (!group->nr_members)
 		mg_snapshot_reset(&group->snapshot);
 	mg_group_lay_out(group);

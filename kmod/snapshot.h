@@ -14,6 +14,7 @@
 #include <linux/kernel.h>
 #include <linux/mutex.h>
 #include <linux/perf_metagroup.h>
+#include <linux/string.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
 
@@ -62,6 +63,12 @@ static inline struct perf_metagroup_record *
 mg_snapshot_frame(const struct mg_snapshot *snapshot, u32 index)
 {
 	return (void *)snapshot->head + mg_snapshot_size(snapshot, index);
+}
+
+/* Nothing remains of @frames frames: their records are void. */
+static inline void mg_snapshot_clear(struct mg_snapshot *snapshot, u32 frames)
+{
+	memset(mg_snapshot_frame(snapshot, 0), 0, (size_t)frames * snapshot->stride);
 }
 
 /*

@@ -109,6 +109,9 @@ class Parser {
             if (c == '/') {
                 if (++slashes == 1) slash = pos_;
                 if (slashes > 2) fail(pos_, "a third '/': write \"pmu/terms/\"");
+            } else if (c == '\0') {
+                // libpfm4 and the names of files would end here.
+                fail(pos_, "a NUL inside an event: remove it");
             } else if (c == '{') {
                 fail(pos_, in_group ? "a group inside a group: close the first with '}'"
                                     : "'{' inside an event: write ',' before a group");

@@ -19,7 +19,8 @@ namespace metagroup::detail {
 std::optional<std::string> read_file(const std::string& path) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd) {
-        if (errno == ENOENT || errno == ENOTDIR) return std::nullopt;
+        // No file has a name that is too long for one.
+        if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
         throw_errno(errno, fmt::format("cannot open {}", path));
     }
     std::string text;

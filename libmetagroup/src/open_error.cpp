@@ -11,11 +11,15 @@ namespace {
 std::string permission(const OpenFailure& failure) {
     const std::string paranoid =
         failure.paranoid ? fmt::format("{}", *failure.paranoid) : std::string("unknown");
+    // Debian's own 3 refuses everybody without CAP_SYS_ADMIN.
+    constexpr int most = 2;
+    const char* const lower =
+        failure.paranoid > most ? " and \"sysctl kernel.perf_event_paranoid=2\"" : "";
     return fmt::format(
         "not permitted: kernel.perf_event_paranoid is {}; give the process CAP_PERFMON (setcap "
-        "cap_perfmon+ep PROGRAM, or run it as root), or allow it for all users with \"sysctl "
+        "cap_perfmon+ep PROGRAM{}, or run it as root), or allow it for all users with \"sysctl "
         "kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
-        paranoid);
+        paranoid, lower);
 }
 
 std::string invalid(const OpenFailure& failure) {

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
+#include <limits>
+#include <stdexcept>
 
 #include "cpu_list_parser.hpp"
 #include "error.hpp"
@@ -122,7 +126,8 @@ std::optional<FormatField> parse_format(std::string_view text) {
         field.ranges.emplace_back(static_cast<unsigned>(*first), static_cast<unsigned>(*last));
         if (more) rest.remove_prefix(comma + 1);
     }
-    if (field.width() > word_bits) return std::nullopt;
+    // No bit stands twice.
+    if (static_cast<unsigned>(std::popcount(field.mask())) != field.width()) return std::nullopt;
     return field;
 }
 
@@ -131,7 +136,7 @@ std::optional<SysfsPmu> SysfsPmu::find(const SystemPaths& paths, std::string_vie
     std::string path = fmt::format("{}/{}", paths.pmus, name);
     const auto text = read_file(path + "/type");
     const auto type = text ? parse_number(*text) : std::nullopt;
-    if (!type) return std::nullopt;
+    if (!type || *type > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
     return SysfsPmu(std::string(name), std::move(path), static_cast<std::uint32_t>(*type));
 }
 
@@ -150,7 +155,12 @@ std::optional<CpuList> SysfsPmu::cpus_of_type(const SystemPaths& paths, std::uin
 std::optional<CpuList> SysfsPmu::cpus() const {
     for (const char* file : {"/cpumask", "/cpus"}) {
         const auto text = read_file(path_ + file);
-        if (text && !text->empty()) return parse_cpu_list(*text, {});
+        if (!text || text->empty()) continue;
+        try {
+            return parse_cpu_list(*text, {});
+        } catch (const std::invalid_argument& error) {
+            throw SpecError(0, fmt::format("{}{}: {}", path_, file, error.what()));
+        }
     }
     return std::nullopt;
 }
@@ -221,7 +231,7 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
         if (const auto scale = read_file(file + ".scale")) {
             const char* const last = scale->data() + scale->size();
             const auto [end, error] = std::from_chars(scale->data(), last, spec.scale);
-            if (error != std::errc{} || end != last) {
+            if (error != std::errc{} || end != last || !std::isfinite(spec.scale)) {
                 throw SpecError(term.offset,
                                 fmt::format("{}.scale holds no number: \"{}\"", file, *scale));
             }

@@ -56,11 +56,11 @@ std::uint64_t tracepoint_id(std::string_view system, std::string_view name, std:
         // Asked for by name first: a directory may be open for that and closed for listing.
         for (const std::string& root : paths.tracefs) {
             const auto text = read_id(fmt::format("{}/events/{}/{}/id", root, system, name));
+            if (!text) continue;
             std::uint64_t id = 0;
-            if (text &&
-                std::from_chars(text->data(), text->data() + text->size(), id).ec == std::errc{}) {
-                return id;
-            }
+            const char* const last = text->data() + text->size();
+            const auto [end, error] = std::from_chars(text->data(), last, id);
+            if (error == std::errc{} && end == last) return id;
         }
     }
     const std::string full = fmt::format("{}:{}", system, name);

@@ -5,6 +5,7 @@
 #include <linux/perf_metagroup.h>
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "fd.hpp"
@@ -15,7 +16,8 @@ namespace metagroup::test {
 // Result of a call: 0 or more, or -errno.
 class Meta {
   public:
-    Meta();  // throws if the device cannot be opened
+    Meta();                                       // throws if the device cannot be opened
+    explicit Meta(Fd fd) : fd_(std::move(fd)) {}  // of a handle that was passed
 
     int fd() const { return fd_.get(); }
     void close() { fd_.reset(); }

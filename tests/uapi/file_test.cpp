@@ -18,7 +18,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -26,6 +25,7 @@
 #include "measure/interrupts.hpp"
 #include "support/cpus.hpp"
 #include "support/meta.hpp"
+#include "support/passing.hpp"
 #include "support/perf.hpp"
 
 using namespace metagroup::test;
@@ -41,36 +41,6 @@ int in_child(Body body) {
     ::waitpid(child, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
-
-// A message of one byte that carries one descriptor.
-struct DescriptorMessage {
-    char byte = 'x';
-    iovec data{&byte, 1};
-    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
-    msghdr header{};
-
-    DescriptorMessage() {
-        header.msg_iov = &data;
-        header.msg_iovlen = 1;
-        header.msg_control = control.data();
-        header.msg_controllen = control.size();
-    }
-    DescriptorMessage(const DescriptorMessage&) = delete;  // it points into itself
-    DescriptorMessage& operator=(const DescriptorMessage&) = delete;
-
-    void put(int fd) {
-        cmsghdr* part = CMSG_FIRSTHDR(&header);
-        part->cmsg_level = SOL_SOCKET;
-        part->cmsg_type = SCM_RIGHTS;
-        part->cmsg_len = CMSG_LEN(sizeof(int));
-        std::memcpy(CMSG_DATA(part), &fd, sizeof(fd));
-    }
-    int get() {
-        int fd = -1;
-        std::memcpy(&fd, CMSG_DATA(CMSG_FIRSTHDR(&header)), sizeof(fd));
-        return fd;
-    }
-};
 
 std::string fdinfo(const Meta& meta) {
     std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
@@ -158,17 +128,15 @@ TEST_CASE("A handle that is passed to another process works there, without the p
     REQUIRE(::socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets.data()) == 0);
     const pid_t child = ::fork();
     if (child == 0) {
-        DescriptorMessage message;
-        if (::recvmsg(sockets[1], &message.header, 0) != 1) ::_exit(1);
+        const auto given = receive_fds(sockets[1]);
         std::array<char, 64> buffer{};
-        ::_exit(::read(message.get(), buffer.data(), buffer.size()) == 8 ? 0 : 2);
+        ::_exit(::read(given.at(0).get(), buffer.data(), buffer.size()) == 8 ? 0 : 2);
     }
     {
         const Meta meta;
         REQUIRE(meta.attach(open_group(0, 0, 1)) == 0);
-        DescriptorMessage message;
-        message.put(meta.fd());
-        REQUIRE(::sendmsg(sockets[0], &message.header, 0) == 1);
+        const int fd = meta.fd();
+        send_fds(sockets[0], std::span(&fd, 1));
     }
     int status = 0;
     ::waitpid(child, &status, 0);

@@ -71,6 +71,11 @@ TEST_CASE("a wrong CPU list is refused with text, column and remedy") {
                        ContainsSubstring('"' + std::string(wrong.text) + '"')));
 }
 
+TEST_CASE("a NUL in a CPU list does not hide what is wrong") {
+    CHECK_THROWS_MATCHES(CpuList::parse(std::string_view("0\0", 2)), std::invalid_argument,
+                         MessageMatches(ContainsSubstring("column 2: unexpected")));
+}
+
 TEST_CASE("a CPU list made of numbers is checked like a text") {
     CHECK_THROWS_AS(CpuList({1, 1}), std::invalid_argument);
     CHECK_THROWS_AS(CpuList({-1}), std::invalid_argument);

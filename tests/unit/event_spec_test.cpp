@@ -224,6 +224,17 @@ TEST_CASE("a wrong event list is refused with text, column and remedy") {
                        ContainsSubstring('"' + std::string(wrong.text) + '"')));
 }
 
+TEST_CASE("an event that goes on behind a NUL is refused at its place") {
+    const FakeSystem fake;
+    const auto* name =
+        GENERATE("cycles", "msr/tsc/", "sched:sched_switch", "perf::PERF_COUNT_SW_DUMMY");
+    const std::string text = std::string(name) + '\0' + "u";
+    CHECK_THROWS_MATCHES(
+        fake.parse(text), std::invalid_argument,
+        MessageMatches(ContainsSubstring("a NUL inside an event") &&
+                       ContainsSubstring("column " + std::to_string(text.size() - 1))));
+}
+
 TEST_CASE("known events come from all sources and are understood") {
     const FakeSystem fake;
     const auto known = metagroup::detail::known_events(fake.paths);

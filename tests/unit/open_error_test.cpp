@@ -44,6 +44,14 @@ TEST_CASE("a refused permission names the sysctl with its value and the capabili
     CHECK_THAT(explain(denied), ContainsSubstring("unknown"));
 }
 
+TEST_CASE("where CAP_PERFMON is not enough the remedy lowers the sysctl, too") {
+    OpenFailure denied = failure(EACCES);
+    denied.paranoid = 3;
+    CHECK_THAT(explain(denied), ContainsSubstring("\"sysctl kernel.perf_event_paranoid=2\""));
+    denied.paranoid = 2;
+    CHECK_THAT(explain(denied), !ContainsSubstring("sysctl kernel.perf_event_paranoid=2"));
+}
+
 TEST_CASE("running out of descriptors names both limits") {
     OpenFailure full = failure(EMFILE);
     full.fd_limit = 1024;

@@ -3,11 +3,16 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
 #include "error.hpp"
 #include "support/temp_tree.hpp"
 
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 using metagroup::EventSpec;
 using metagroup::detail::parse_format;
 using metagroup::detail::SpecError;
@@ -28,6 +33,11 @@ struct FakePmus {
             .file("core/format/odd", "config9:0-1")
             .file("core/events/stalls", "event=0xa2,umask=0x1,edge")
             .file("core/events/slot", "event=0x10,umask=?")
+            .file("core/events/endless", "event=0x11")
+            .file("core/events/endless.scale", "inf")
+            .file("large/type", "4294967296")
+            .file("lost/type", "18")
+            .file("lost/cpumask", "3-1")
             .file("uncore/type", "17")
             .file("uncore/cpumask", "0,18")
             .file("uncore/format/event", "config:0-7")
@@ -72,8 +82,9 @@ TEST_CASE("a format places bits in one or several ranges") {
 }
 
 TEST_CASE("a text that is no format is refused") {
-    const auto* text = GENERATE("", "config", "config:", "conf:0-7", "config:7-0", "config:0-64",
-                                "config:a-b", "config:0-7,", "config9:0", "config:0-63,0-7");
+    const auto* text =
+        GENERATE("", "config", "config:", "conf:0-7", "config:7-0", "config:0-64", "config:a-b",
+                 "config:0-7,", "config9:0", "config:0-63,0-7", "config:0-7,4-9");
     CAPTURE(text);
     CHECK_FALSE(parse_format(text));
 }
@@ -125,15 +136,30 @@ TEST_CASE("a wrong term is refused at its place with the reason") {
     CHECK(contains(pmus.refusal("odd=1"), "does not understand"));
     CHECK(contains(pmus.refusal("slot"), "add \",umask=N\""));
     CHECK(contains(pmus.refusal("../../core/type=1"), "no event or field"));
+    CHECK(contains(pmus.refusal("endless"), "endless.scale holds no number: \"inf\""));
+}
+
+TEST_CASE("a term longer than the name of any file is unknown") {
+    const FakePmus pmus;
+    CHECK(contains(pmus.refusal(std::string(300, 'e').c_str()), "no event or field"));
+}
+
+TEST_CASE("a PMU whose CPUs cannot be read is refused with the file that names them") {
+    const FakePmus pmus;
+    CHECK_THROWS_MATCHES(pmus.encode("lost", "config=1"), SpecError,
+                         MessageMatches(ContainsSubstring("lost/cpumask: CPU list \"3-1\"")));
 }
 
 TEST_CASE("only directories with a type are PMUs") {
     const FakePmus pmus;
-    CHECK(SysfsPmu::names(pmus.paths) == std::vector<std::string>{"core", "uncore"});
+    CHECK(SysfsPmu::names(pmus.paths) ==
+          (std::vector<std::string>{"core", "large", "lost", "uncore"}));
     CHECK_FALSE(SysfsPmu::find(pmus.paths, "nosuch"));
     CHECK_FALSE(SysfsPmu::find(pmus.paths, ""));
     CHECK_FALSE(SysfsPmu::find(pmus.paths, ".."));
     CHECK_FALSE(SysfsPmu::find(pmus.paths, "core/events"));
+    // Types have 32 bits.
+    CHECK_FALSE(SysfsPmu::find(pmus.paths, "large"));
 }
 
 TEST_CASE("files that only describe an event are no events") {

@@ -24,7 +24,8 @@ struct FakeTracefs {
             .file("tracing/events/sched/sched_waking/id", "315")
             .file("tracing/events/sched/enable", "0")
             .file("tracing/events/sched/filter", "none")
-            .file("tracing/events/irq/irq_handler_entry/id", "77");
+            .file("tracing/events/irq/irq_handler_entry/id", "77")
+            .file("tracing/events/odd/odd/id", "12x");
         paths.tracefs = {tree.path("absent"), tree.path("tracing")};
     }
     metagroup::test::TempTree tree;
@@ -45,6 +46,8 @@ TEST_CASE("an unknown tracepoint suggests near ones") {
                          MessageMatches(ContainsSubstring("did you mean \"sched:sched_switch\"")));
     CHECK_THROWS_AS(tracepoint_id("..", "x", 0, fake.paths), SpecError);
     CHECK_THROWS_AS(tracepoint_id("sched", "", 0, fake.paths), SpecError);
+    CHECK_THROWS_AS(tracepoint_id("sched", std::string(300, 't'), 0, fake.paths), SpecError);
+    CHECK_THROWS_AS(tracepoint_id("odd", "odd", 0, fake.paths), SpecError);
 }
 
 TEST_CASE("without tracefs the error says how to mount it") {
@@ -58,6 +61,6 @@ TEST_CASE("without tracefs the error says how to mount it") {
 TEST_CASE("the list of tracepoints leaves control files out") {
     const FakeTracefs fake;
     CHECK(tracepoint_names(fake.paths) == std::vector<std::string>{"irq:irq_handler_entry",
-                                                                   "sched:sched_switch",
+                                                                   "odd:odd", "sched:sched_switch",
                                                                    "sched:sched_waking"});
 }

@@ -11,7 +11,9 @@
  *   read(mg, buf, size);                             // one sweep
  *
  * Every open() makes a new, empty meta-group. A duplicated, inherited or
- * passed descriptor is the same handle: same members, same read format.
+ * passed descriptor is the same handle: same members, same read format. Whoever
+ * has it may read and control the members, attach and detach; whoever has a
+ * leader's descriptor may attach it.
  *
  * Members
  *   A member is the leader of an event group, opened with cpu >= 0 and
