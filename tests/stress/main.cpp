@@ -59,6 +59,9 @@ constexpr Operation kOperations[] = {
     {"exec", 2, fork_and_exec},
 };
 
+// After so many operations each must have been done.
+constexpr unsigned long kEnough = 10'000;
+
 const Operation& choose(Random& random) {
     static const unsigned all = [] {
         unsigned sum = 0;
@@ -191,8 +194,10 @@ class Run {
             all &= count->done > 0;
         }
         std::printf(" compared at rest %lu; %u failures\n", rests_.done.load(), world_.failures());
-        if (!all) std::printf("FAILED: something was never done\n");
-        return all && rests_.done && !world_.failures();
+        // A short run, on a slow machine, may miss something by chance.
+        const bool missed = !all && operations() >= kEnough;
+        if (missed) std::printf("FAILED: something was never done\n");
+        return !missed && rests_.done && !world_.failures();
     }
 
     const Options options_;
