@@ -27,6 +27,7 @@ using std::chrono::steady_clock;
 struct Options {
     std::uint64_t seed = std::random_device{}();
     std::uint64_t operations = 1'000'000;
+    unsigned seconds = 0;  // at most; 0: as long as it takes
     unsigned threads = 4;
 };
 
@@ -42,6 +43,9 @@ constexpr struct {
     {6, map},          {3, unmap},        {1, make_writable}, {1, enlarge},     {1, drop_pages},
     {2, peek},
 };
+
+// After so many calls each that can succeed must have.
+constexpr std::uint64_t kEnough = 100'000;
 
 Generator choose(Random& random) {
     static const unsigned all = [] {
@@ -112,7 +116,8 @@ class Run {
     void work(unsigned thread) {
         Fuzzer fuzzer;
         Table& table = tables_[thread];
-        for (std::uint64_t number = 0; !failed_ && done_++ < options_.operations; ++number) {
+        for (std::uint64_t number = 0; !failed_ && !time_is_up_ && done_++ < options_.operations;
+             ++number) {
             Random random(options_.seed, thread, number);
             const Outcome outcome = choose(random)(fuzzer, random);
             if (const char* wrong = judge(outcome)) fail(thread, number, outcome, wrong);
@@ -141,6 +146,9 @@ class Run {
         for (unsigned turn = 0; ended_ < options_.threads; ++turn) {
             ::usleep(2000);
             ::pthread_kill(threads[turn % threads.size()].native_handle(), SIGUSR1);
+            if (options_.seconds &&
+                steady_clock::now() > begin_ + std::chrono::seconds(options_.seconds))
+                time_is_up_ = true;
             if (steady_clock::now() < next) continue;
             next += std::chrono::seconds(5);
             say();
@@ -162,7 +170,7 @@ class Run {
             sum.add(table);
         const bool all = sum.print();
         // A short run may miss something by chance.
-        const bool missed = !all && options_.operations >= 100'000 && !failed_;
+        const bool missed = !all && done_ >= kEnough && !failed_;
         if (missed) std::printf("FAILED: a call that can succeed never did\n");
         return !failed_ && !missed;
     }
@@ -172,7 +180,7 @@ class Run {
     steady_clock::time_point begin_;
     std::atomic<std::uint64_t> done_{0};
     std::atomic<unsigned> ended_{0};
-    std::atomic<bool> failed_{false};
+    std::atomic<bool> failed_{false}, time_is_up_{false};
 };
 
 }  // namespace
@@ -185,6 +193,7 @@ int main(int argc, char** argv) try {
     Options options;
     app.add_option("--seed", options.seed, "of all choices; printed, to repeat them");
     app.add_option("--operations", options.operations, "how many calls")->capture_default_str();
+    app.add_option("--seconds", options.seconds, "end after this time, if not before");
     app.add_option("--threads", options.threads, "that share the descriptors")
         ->check(CLI::Range(1U, 64U))
         ->capture_default_str();

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 # Short forms of the programs that try everything at once; `make stress` and `make soak` run longer.
 set(METAGROUP_STRESS_SECONDS 30 CACHE STRING "Duration of the stress test in seconds")
-set(METAGROUP_FUZZ_OPERATIONS 150000 CACHE STRING "Calls of the fuzzer")
+set(METAGROUP_FUZZ_SECONDS 60 CACHE STRING "Duration of the fuzzer's test in seconds")
 set(METAGROUP_SOAK_SECONDS 60 CACHE STRING "Duration of the soak test in seconds")
 
 list(GET METAGROUP_VM_KERNELS 0 kernel)
@@ -17,5 +17,6 @@ function(add_stress_test name cpus program)
 endfunction()
 
 add_stress_test(stress 5 metagroup_stress --seconds ${METAGROUP_STRESS_SECONDS})
-add_stress_test(fuzz 4 metagroup_uapi_fuzz --operations ${METAGROUP_FUZZ_OPERATIONS})
+add_stress_test(fuzz 4 metagroup_uapi_fuzz --operations 1000000000
+                --seconds ${METAGROUP_FUZZ_SECONDS})
 add_stress_test(soak 4 metagroup_soak --seconds ${METAGROUP_SOAK_SECONDS})
