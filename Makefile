@@ -8,7 +8,7 @@ CPUS   ?= 4
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check matrix lint bench bench-full module shell install clean
+.PHONY: help deps build demo check matrix lint stress soak bench bench-full module shell install clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
@@ -44,6 +44,16 @@ matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 
 
 lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
+
+stress: build ## everything at once for SECONDS (600) on 4 and on 8 CPUs
+	@for cpus in 4 8; do \
+		tests/vm/run --kernel $(KERNEL) --cpus $$cpus --module tests/testpmu --append isolcpus=3 \
+			--timeout $$(($(or $(SECONDS),600) + 120)) -- \
+			$(BUILD)/tests/stress/metagroup_stress --seconds $(or $(SECONDS),600) || exit 1; done
+
+soak: build ## sweeps at full rate for SECONDS (1800), with CPU hotplug; memory must not grow
+	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --timeout $$(($(or $(SECONDS),1800) + 120)) -- \
+		$(BUILD)/tests/soak/metagroup_soak --seconds $(or $(SECONDS),1800)
 
 bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (8 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check

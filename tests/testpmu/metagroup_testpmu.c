@@ -7,6 +7,7 @@
  * to read a group; and it moves its events to another CPU, or goes away under
  * them, when told to.
  */
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -109,13 +110,19 @@ static const struct pmu testpmu_new = {
 static int testpmu_move(const char *text, const struct kernel_param *param)
 {
 	unsigned int from, to;
+	int err = -EINVAL;
 
 	if (sscanf(text, "%u %u", &from, &to) != 2 ||
-	    from >= nr_cpu_ids || to >= nr_cpu_ids || from == to ||
-	    !cpu_online(from) || !cpu_online(to))
-		return -EINVAL;
-	perf_pmu_migrate_context(&testpmu, from, to);
-	return 0;
+	    from >= nr_cpu_ids || to >= nr_cpu_ids || from == to)
+		return err;
+
+	cpus_read_lock();
+	if (cpu_online(from) && cpu_online(to)) {
+		perf_pmu_migrate_context(&testpmu, from, to);
+		err = 0;
+	}
+	cpus_read_unlock();
+	return err;
 }
 
 static const struct kernel_param_ops testpmu_move_ops = { .set = testpmu_move };

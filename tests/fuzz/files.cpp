@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: MIT
+// What can be done with any file.
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+#include "calls.hpp"
+#include "descriptors.hpp"
+
+namespace fuzz {
+namespace {
+
+std::uint64_t number_of(Handle handle) {
+    return static_cast<std::uint64_t>(handle.number);
+}
+
+// A buffer for a read, and what is there of it.
+struct Buffer {
+    void* address;
+    std::size_t size;
+    std::size_t accessible;
+    std::size_t guarded = 0;
+};
+
+Buffer any_buffer(Fuzzer& fuzzer, Random& random) {
+    const Arena& arena = fuzzer.arena;
+    const std::size_t limits[] = {1, 64, 4096, 65536, Arena::kSize - Arena::kGuard};
+    std::size_t size = random.below(random.pick(limits) + 1);
+    Buffer buffer{arena.at_end(size), size, size};
+    switch (random.below(20)) {
+        case 0:
+            buffer.address = reinterpret_cast<void*>(Arena::nowhere(random));
+            buffer.accessible = 0;
+            break;
+        case 1:
+            buffer.address = arena.read_only();
+            buffer.accessible = 0;
+            break;
+        case 2:  // beyond the end
+            buffer.accessible = random.below(size + 1);
+            buffer.address = arena.at_end(buffer.accessible);
+            break;
+        case 3:
+        case 4:
+        case 5:
+            buffer.address = arena.guarded(size);
+            buffer.guarded = size;
+            break;
+        default:
+            break;
+    }
+    return buffer;
+}
+
+Outcome read_into(Fuzzer& fuzzer, Call call, Handle handle, const Buffer& buffer, long got) {
+    Outcome outcome{.call = call};
+    outcome.arguments = {number_of(handle), reinterpret_cast<std::uintptr_t>(buffer.address),
+                         buffer.size};
+    outcome.result = got < 0 ? -errno : got;
+    // Such addresses as the kernel's are refused for no bytes, too.
+    if (buffer.accessible < buffer.size || !buffer.size) outcome.may = {EFAULT};
+    if (!handle.readable()) outcome.must = {EBADF};
+    if (got > 0 && static_cast<std::size_t>(got) > buffer.accessible)
+        outcome.broken = "more was read than there is room for";
+    if (buffer.guarded && !fuzzer.arena.guard_intact(buffer.guarded))
+        outcome.broken = "bytes after the buffer were written";
+    return outcome;
+}
+
+}  // namespace
+
+Outcome read_once(Fuzzer& fuzzer, Random& random) {
+    const Handle handle = any_handle(random);
+    const Buffer buffer = any_buffer(fuzzer, random);
+    const long got = ::read(handle.number, buffer.address, buffer.size);
+    return read_into(fuzzer, Call::read, handle, buffer, got);
+}
+
+Outcome read_vector(Fuzzer& fuzzer, Random& random) {
+    const Handle handle = any_handle(random);
+    const Buffer buffer = any_buffer(fuzzer, random);
+    const iovec parts[] = {{buffer.address, buffer.size}, {fuzzer.arena.at_end(8), 8}};
+    const int count = random.one_in(2) ? 1 : 2;
+    const long got = ::readv(handle.number, parts, count);
+    Outcome outcome = read_into(fuzzer, Call::readv, handle, buffer, got);
+    outcome.may = {EFAULT};
+    if (count == 2) outcome.broken = nullptr;  // the second may have been filled
+    return outcome;
+}
+
+Outcome read_at(Fuzzer& fuzzer, Random& random) {
+    const Handle handle = any_handle(random);
+    const Buffer buffer = any_buffer(fuzzer, random);
+    const auto offset = static_cast<off_t>(random.one_in(2) ? random.below(100) : random.next());
+    const long got = ::pread(handle.number, buffer.address, buffer.size, offset);
+    Outcome outcome = read_into(fuzzer, Call::pread, handle, buffer, got);
+    outcome.arguments[3] = static_cast<std::uint64_t>(offset);
+    outcome.must = {ESPIPE};
+    if (offset < 0) outcome.must |= {EINVAL};
+    return outcome;
+}
+
+Outcome write_once(Fuzzer& fuzzer, Random& random) {
+    const Handle handle = any_handle(random);
+    const Buffer buffer = any_buffer(fuzzer, random);
+    Outcome outcome{.call = Call::write, .must = {EINVAL}};
+    outcome.arguments = {number_of(handle), reinterpret_cast<std::uintptr_t>(buffer.address),
+                         buffer.size};
+    const long got = ::write(handle.number, buffer.address, buffer.size);
+    outcome.result = got < 0 ? -errno : got;
+    return outcome;
+}
+
+Outcome seek(Fuzzer&, Random& random) {
+    const Handle handle = any_handle(random);
+    const auto offset = static_cast<off_t>(random.one_in(2) ? 0 : random.next());
+    const int whence = static_cast<int>(random.below(7));  // two too many
+    Outcome outcome{.call = Call::lseek, .must = {ESPIPE, EINVAL}};
+    outcome.arguments = {number_of(handle), static_cast<std::uint64_t>(offset),
+                         static_cast<std::uint64_t>(whence)};
+    const off_t got = ::lseek(handle.number, offset, whence);
+    outcome.result = got < 0 ? -errno : 0;
+    return outcome;
+}
+
+// There is always something to read.
+Outcome poll_once(Fuzzer&, Random& random) {
+    const Handle handle = any_handle(random);
+    pollfd entry{.fd = handle.number, .events = static_cast<short>(random.next()), .revents = 0};
+    Outcome outcome{.call = Call::poll};
+    outcome.arguments = {number_of(handle), static_cast<std::uint16_t>(entry.events)};
+    const int got = ::poll(&entry, 1, 0);
+    outcome.result = got < 0 ? -errno : got;
+    const bool wants = entry.events & (POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM);
+    if (handle.callable() && got == 0 && wants) outcome.broken = "a handle is not ready";
+    return outcome;
+}
+
+Outcome add_to_epoll(Fuzzer&, Random& random) {
+    const Handle handle = any_handle(random);
+    epoll_event event{.events = EPOLLIN, .data = {}};
+    Outcome outcome{.call = Call::epoll, .must = {EPERM}};
+    outcome.arguments = {number_of(handle)};
+    const int got = ::epoll_ctl(stranger_epoll(), EPOLL_CTL_ADD, handle.number, &event);
+    outcome.result = got < 0 ? -errno : got;
+    return outcome;
+}
+
+Outcome control_file(Fuzzer&, Random& random) {
+    static constexpr int kFlags[] = {0, O_NONBLOCK, O_APPEND, O_ASYNC, O_NOATIME, O_DIRECT};
+    const Handle handle = any_handle(random);
+    Outcome outcome{.call = Call::fcntl};
+    long got = 0;
+    const unsigned kind = random.below(4);
+    if (kind == 0) {
+        got = ::fcntl(handle.number, F_GETFL);
+    } else if (kind == 1) {
+        got = ::fcntl(handle.number, F_GETFD);
+    } else if (kind == 2) {
+        got = ::fcntl(handle.number, F_DUPFD_CLOEXEC, 800);
+        if (got >= 0) ::close(static_cast<int>(got));
+    } else {
+        const int flags = random.pick(kFlags);
+        got = ::fcntl(handle.number, F_SETFL, flags);
+        if (flags == O_DIRECT) outcome.must = {EINVAL};
+        if (!handle.callable()) outcome.must = {EBADF};
+    }
+    outcome.arguments = {number_of(handle), kind};
+    outcome.result = got < 0 ? -errno : got;
+    return outcome;
+}
+
+Outcome splice_away(Fuzzer&, Random& random) {
+    const Handle handle = any_handle(random);
+    Outcome outcome{.call = Call::splice, .must = {EINVAL}};
+    outcome.arguments = {number_of(handle)};
+    const long got = ::splice(handle.number, nullptr, stranger_pipe(), nullptr,
+                              1 + random.below(10'000), SPLICE_F_NONBLOCK);
+    outcome.result = got < 0 ? -errno : got;
+    return outcome;
+}
+
+Outcome show_fdinfo(Fuzzer& fuzzer, Random& random) {
+    const Handle handle = any_handle(random);
+    char path[64];
+    std::snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", handle.number);
+    Outcome outcome{.call = Call::fdinfo};
+    outcome.arguments = {number_of(handle)};
+    const int fd = ::open(path, O_RDONLY | O_CLOEXEC);
+    long got = fd;
+    if (fd >= 0) got = ::read(fd, fuzzer.arena.at_end(65536), 65536);
+    outcome.result = got < 0 ? -errno : got;
+    if (fd >= 0) ::close(fd);
+    return outcome;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+// The ioctls of a handle.
+#include <linux/perf_metagroup.h>
+#include <sys/ioctl.h>
+
+#include "descriptors.hpp"
+#include "sketch.hpp"
+
+namespace fuzz {
+namespace {
+
+constexpr unsigned kMaxWords = 1024;    // of SWEEP
+constexpr unsigned kMaxMembers = 8192;  // of ATTACH
+
+// One that may be there, by a handle that may have it; else any.
+struct Target {
+    Handle handle;
+    std::uint32_t member;
+};
+
+Target any_member(const Fuzzer& fuzzer, Random& random) {
+    const Handle handle = any_handle(random);
+    const auto anything = static_cast<std::uint32_t>(random.next());
+    const auto small = static_cast<std::uint32_t>(random.below(100));
+    const auto& known = random.pick(fuzzer.members);
+    if (known.handle >= 0 && random.one_in(2))
+        return {{known.handle, Access::read_write}, known.number};
+    return {handle, random.one_in(4) ? anything : small};
+}
+
+// The call, and what holds of every structure.
+Outcome call(Fuzzer& fuzzer, Call kind, Handle handle, unsigned long command,
+             const Placed& placed) {
+    Outcome outcome{.call = kind, .must = placed.must};
+    outcome.arguments = {static_cast<std::uint64_t>(handle.number), command, placed.address,
+                         placed.size};
+    const long got = ::ioctl(handle.number, command, placed.address);
+    outcome.result = got < 0 ? -errno : got;
+    if (!handle.callable()) outcome.must = {EBADF};
+    if (placed.guarded && !fuzzer.arena.guard_intact(placed.guarded))
+        outcome.broken = "bytes after the structure were written";
+    return outcome;
+}
+
+template <typename Structure>
+Structure fetch(const Placed& placed) {
+    Structure value{};
+    std::memcpy(&value, reinterpret_cast<const void*>(placed.address),
+                std::min(sizeof(value), placed.size));
+    return value;
+}
+
+// A field that has to be 0, seldom is not.
+void soil(std::uint32_t& reserved, Random& random, Errnos& must) {
+    if (!random.one_in(20)) return;
+    reserved = 1U << random.below(32);
+    must |= {EINVAL};
+}
+
+}  // namespace
+
+Outcome info(Fuzzer& fuzzer, Random& random) {
+    const perf_metagroup_info value{};
+    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_INFO_SIZE_VER1, true);
+    Outcome outcome = call(fuzzer, Call::info, any_handle(random), PERF_METAGROUP_IOC_INFO, placed);
+    if (outcome.result == 0) {
+        const auto got = fetch<perf_metagroup_info>(placed);
+        if (got.abi != PERF_METAGROUP_ABI || got.members > got.max_members ||
+            got.format > PERF_METAGROUP_FORMAT_FRAMED)
+            outcome.broken = "INFO says nonsense";
+    }
+    return outcome;
+}
+
+Outcome attach(Fuzzer& fuzzer, Random& random) {
+    static constexpr unsigned kOddCounts[] = {0, kMaxMembers + 1, 0x40000000, 0xFFFFFFFF};
+    Errnos must;
+    perf_metagroup_attach value{};
+    value.count = 1 + random.below(random.one_in(8) ? 40 : 3);
+    std::vector<int> fds(value.count);
+    for (int& fd : fds)
+        fd = any_descriptor(random);
+    // In the middle of what is good: the structure may be at either end.
+    unsigned char* const at = fuzzer.arena.at_end(Arena::kSize / 2);
+    std::memcpy(at, fds.data(), fds.size() * sizeof(int));
+    value.fds = reinterpret_cast<std::uintptr_t>(at);
+    if (random.one_in(30)) {
+        value.count = random.pick(kOddCounts);
+        must |= value.count ? Errnos{E2BIG} : Errnos{EINVAL};
+    }
+    if (random.one_in(30)) {
+        value.fds = Arena::nowhere(random);
+        must |= {EFAULT};
+    }
+    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_ATTACH_SIZE_VER1, true);
+    const Handle handle = any_handle(random);
+    Outcome outcome = call(fuzzer, Call::attach, handle, PERF_METAGROUP_IOC_ATTACH, placed);
+    outcome.must |= must;
+    if (outcome.result == 0 && handle.access == Access::read_write)
+        random.pick(fuzzer.members) = {handle.number, fetch<perf_metagroup_attach>(placed).first};
+
+    // Why it failed, if it was not for the arguments.
+    static constexpr int kErrors[] = {0, EBADF, EINVAL, EINVAL, EINVAL, EBUSY};
+    if (outcome.must.empty() && outcome.result != -EBADF) {
+        const auto got = fetch<perf_metagroup_attach>(placed);
+        if (got.reason > PERF_METAGROUP_REASON_BUSY)
+            outcome.broken = "an unknown reason";
+        else if (got.reason && (outcome.result != -kErrors[got.reason] || got.failed >= got.count))
+            outcome.broken = "the reason is not that of the error";
+        else if (!got.reason &&
+                 (got.failed != got.count || outcome.result == -EINVAL || outcome.result == -EBUSY))
+            outcome.broken = "no reason is given";
+    }
+    return outcome;
+}
+
+Outcome detach(Fuzzer& fuzzer, Random& random) {
+    Errnos must;
+    perf_metagroup_detach value{};
+    const Target target = any_member(fuzzer, random);
+    value.member = target.member;
+    soil(value.reserved, random, must);
+    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_DETACH_SIZE_VER1, false);
+    Outcome outcome = call(fuzzer, Call::detach, target.handle, PERF_METAGROUP_IOC_DETACH, placed);
+    outcome.must |= must;
+    return outcome;
+}
+
+Outcome set_format(Fuzzer& fuzzer, Random& random) {
+    Errnos must;
+    perf_metagroup_format value{};
+    value.format = random.below(2);
+    if (random.one_in(20)) {
+        value.format = 2 + static_cast<std::uint32_t>(random.below(0xFFFFFFFE));
+        must |= {EINVAL};
+    }
+    soil(value.reserved, random, must);
+    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_FORMAT_SIZE_VER1, false);
+    Outcome outcome =
+        call(fuzzer, Call::set_format, any_handle(random), PERF_METAGROUP_IOC_SET_FORMAT, placed);
+    outcome.must |= must;
+    return outcome;
+}
+
+Outcome get_member(Fuzzer& fuzzer, Random& random) {
+    Errnos must;
+    perf_metagroup_member value{};
+    const Target target = any_member(fuzzer, random);
+    value.member = target.member;
+    value.max_ids = random.one_in(2) ? 0 : random.below(random.one_in(4) ? 100'000 : 8);
+    value.ids = reinterpret_cast<std::uintptr_t>(fuzzer.arena.at_end(Arena::kSize / 2));
+    if (value.max_ids && random.one_in(10)) {
+        value.ids = Arena::nowhere(random);
+        must |= {EFAULT};
+    }
+    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_MEMBER_SIZE_VER1, true);
+    Outcome outcome =
+        call(fuzzer, Call::get_member, target.handle, PERF_METAGROUP_IOC_GET_MEMBER, placed);
+    outcome.must |= must;
+    if (outcome.result == 0) {
+        const auto got = fetch<perf_metagroup_member>(placed);
+        if (!got.events || got.payload < 8 || got.status > PERF_METAGROUP_REVOKED)
+            outcome.broken = "GET_MEMBER says nonsense";
+    }
+    return outcome;
+}
+
+Outcome set_mode(Fuzzer& fuzzer, Random& random) {
+    constexpr std::uint32_t kModes = PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED;
+    Errnos must;
+    perf_metagroup_mode value{};
+    value.mode = random.below(kModes + 1);
+    if (random.one_in(20)) {
+        value.mode |= (kModes + 1) << random.below(30);
+        must |= {EINVAL};
+    }
+    soil(value.reserved, random, must);
+    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_MODE_SIZE_VER1, false);
+    Outcome outcome =
+        call(fuzzer, Call::set_mode, any_handle(random), PERF_METAGROUP_IOC_SET_MODE, placed);
+    outcome.must |= must;
+    return outcome;
+}
+
+Outcome sweep(Fuzzer& fuzzer, Random& random) {
+    Errnos must, may;
+    const Handle handle = any_handle(random);
+    perf_metagroup_sweep value{};
+    unsigned char* const words = fuzzer.arena.at_end(Arena::kSize / 2);
+    if (random.one_in(2)) {
+        value.nr_words = random.one_in(8) ? 1 + random.below(kMaxWords) : 1;
+        value.cpus = reinterpret_cast<std::uintptr_t>(words);
+        for (unsigned i = 0; i < value.nr_words * sizeof(std::uint64_t); ++i)
+            words[i] = static_cast<unsigned char>(random.next());
+    }
+    if (random.one_in(2)) {
+        value.buffer_size = 1 + random.below(random.one_in(4) ? 100 : 65536);
+        value.buffer = reinterpret_cast<std::uintptr_t>(words + kMaxWords * sizeof(std::uint64_t));
+        if (!handle.readable()) must |= {EBADF};
+    }
+    switch (random.below(60)) {
+        case 0:
+            value.nr_words = kMaxWords + 1 + random.below(0x80000000);
+            break;
+        case 1:
+            value.nr_words = value.nr_words ? 0 : 1;
+            break;
+        case 2:
+            value.buffer_size = value.buffer_size ? 0 : 1;
+            break;
+        case 3:
+            if (value.nr_words) value.cpus = Arena::nowhere(random);
+            if (value.cpus && value.nr_words) must |= {EFAULT};
+            break;
+        case 4:
+            if (value.buffer_size) value.buffer = Arena::nowhere(random);
+            if (value.buffer) may |= {EFAULT};
+            break;
+        default:
+            break;
+    }
+    soil(value.reserved, random, must);
+    if (value.nr_words > kMaxWords || !value.cpus != !value.nr_words ||
+        !value.buffer != !value.buffer_size)
+        must |= {EINVAL};
+    Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_SWEEP_SIZE_VER1, false);
+    if (!placed.address) {  // which means all CPUs, and no copy
+        placed.must = {};
+        must = may = {};
+    }
+    Outcome outcome = call(fuzzer, Call::sweep, handle, PERF_METAGROUP_IOC_SWEEP, placed);
+    outcome.must |= must;
+    outcome.may |= may;
+    if (outcome.result > 0 && static_cast<std::uint64_t>(outcome.result) > value.buffer_size)
+        outcome.broken = "more was copied than there is room for";
+    return outcome;
+}
+
+Outcome control(Fuzzer&, Random& random) {
+    static constexpr struct {
+        Call call;
+        unsigned long command;
+    } kControls[] = {{Call::enable, PERF_METAGROUP_IOC_ENABLE},
+                     {Call::disable, PERF_METAGROUP_IOC_DISABLE},
+                     {Call::reset, PERF_METAGROUP_IOC_RESET}};
+    const auto& chosen = random.pick(kControls);
+    const Handle handle = any_handle(random);
+    const std::uint64_t argument = random.one_in(10) ? random.next() : 0;
+    Outcome outcome{.call = chosen.call};
+    outcome.arguments = {static_cast<std::uint64_t>(handle.number), chosen.command, argument};
+    outcome.result = ::ioctl(handle.number, chosen.command, argument) < 0 ? -errno : 0;
+    if (argument) outcome.must = {EINVAL};
+    if (!handle.callable()) outcome.must = {EBADF};
+    return outcome;
+}
+
+// Commands that are not there; numbers that are, with another size, direction or type.
+Outcome no_ioctl(Fuzzer& fuzzer, Random& random) {
+    const unsigned number = random.below(10);
+    const unsigned long commands[] = {_IO(0xBD, 10 + random.below(246)), _IO(0xBC, number),
+                                      _IO(0xBE, number), _IOC(_IOC_READ, 0xBD, number, 64),
+                                      _IOC(_IOC_WRITE, 0xBD, number, 16)};
+    const Handle handle = any_handle(random);
+    const unsigned long command = random.pick(commands);
+    const auto argument = reinterpret_cast<std::uintptr_t>(fuzzer.arena.at_end(4096));
+    Outcome outcome{.call = Call::no_ioctl, .must = {ENOTTY}};
+    outcome.arguments = {static_cast<std::uint64_t>(handle.number), command, argument};
+    outcome.result = ::ioctl(handle.number, command, argument) < 0 ? -errno : 0;
+    if (!handle.callable()) outcome.must = {EBADF};
+    return outcome;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// A structure for an ioctl: mostly right, else wrong in a way that is noted.
+#pragma once
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "calls.hpp"
+
+namespace fuzz {
+
+// Where the structure is, and what must come of that.
+struct Placed {
+    std::uint64_t address = 0;
+    std::size_t size = 0;     // that the caller says it has
+    std::size_t guarded = 0;  // if not 0, the bytes after so many must stay as they are
+    Errnos must;
+};
+
+// Lays `bytes` out with the size that they claim, the kernel's own being `known`, the least that it
+// accepts `least`. `written`: the kernel writes to it, too.
+Placed place(Fuzzer& fuzzer, Random& random, std::vector<unsigned char> bytes, std::size_t least,
+             bool written);
+
+// `value` as it is, or with an unknown flag.
+template <typename Structure>
+Placed sketch(Fuzzer& fuzzer, Random& random, Structure value, std::size_t least, bool written) {
+    Errnos must;
+    if (random.one_in(20)) {
+        value.flags = 1U << random.below(32);
+        must = {EINVAL};
+    }
+    std::vector<unsigned char> bytes(sizeof(value));
+    std::memcpy(bytes.data(), &value, sizeof(value));
+    Placed placed = place(fuzzer, random, std::move(bytes), least, written);
+    placed.must |= must;
+    return placed;
+}
+
+}  // namespace fuzz

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: MIT
+// metagroup_soak: sweeps at full rate while a CPU is plugged every second. Nothing may pile up, and
+// no sweep get lost.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+#include "memory.hpp"
+#include "support/cpus.hpp"
+#include "support/mapping.hpp"
+#include "support/meta.hpp"
+
+namespace {
+
+using namespace metagroup::test;
+using std::chrono::steady_clock;
+
+constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+constexpr int kEvents = 4;
+
+// What the module counts.
+unsigned long long sweeps_of(const Meta& meta) {
+    std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
+    std::string word;
+    unsigned long long sweeps = 0;
+    while (file >> word)
+        if (word == "sweeps:" && file >> sweeps) return sweeps;
+    throw std::runtime_error("fdinfo does not tell the number of sweeps");
+}
+
+class Soak {
+  public:
+    explicit Soak(unsigned seconds)
+        : seconds_(seconds), groups_(open_everywhere(kFormat, kEvents)) {
+        if (meta_.attach(groups_) || meta_.set_format(PERF_METAGROUP_FORMAT_FRAMED))
+            throw std::runtime_error("cannot attach to all CPUs");
+    }
+
+    bool run() {
+        std::thread reader([this] { read(); });
+        std::thread mapper([this] { sweep_mapped(); });
+        std::thread plugger([this] { plug(); });
+        watch();
+        stop_ = true;
+        reader.join();
+        mapper.join();
+        plugger.join();
+        return judge();
+    }
+
+  private:
+    void fail(const char* what) {
+        if (!failed_.exchange(true)) std::printf("FAILED: %s\n", what);
+    }
+
+    void read() {
+        Bytes buffer(1 << 20);
+        for (; !stop_; ++delivered_)
+            if (meta_.read(buffer.data(), buffer.size()) <= 0) return fail("a read");
+    }
+
+    void sweep_mapped() {
+        const Mapping mapping(meta_);
+        unsigned before = mapping.version();
+        for (; !stop_; ++delivered_) {
+            if (meta_.sweep()) return fail("a sweep");
+            const unsigned after = mapping.version();
+            if (after == before || mapping.moved()) return fail("a sweep is not seen in memory");
+            before = after;
+        }
+    }
+
+    // Its group is gone for good: a new one takes the place.
+    void plug() {
+        const int cpu = online_cpus().back();
+        unsigned member = static_cast<unsigned>(groups_.size()) - 1;
+        for (; !stop_; ++plugs_) {
+            ::sleep(1);
+            if (!set_online(cpu, false) || !set_online(cpu, true)) return fail("CPU hotplug");
+            if (meta_.detach(member)) return fail("DETACH");
+            groups_.back() = open_group(cpu, kFormat, kEvents);
+            perf_metagroup_attach out{};
+            if (meta_.attach(groups_.back(), &out)) return fail("ATTACH");
+            member = out.first;
+        }
+    }
+
+    void watch() {
+        const auto begin = steady_clock::now();
+        const auto period = std::chrono::milliseconds(seconds_ * 1000 / 60);
+        for (unsigned turn = 1; turn <= 60 && !failed_; ++turn) {
+            std::this_thread::sleep_until(begin + turn * period);
+            memory_.sample();
+            if (turn % 4 == 0) {
+                std::printf("%5.0f s: %lu sweeps, %lu hotplugs\n",
+                            std::chrono::duration<double>(steady_clock::now() - begin).count(),
+                            delivered_.load(), plugs_.load());
+                std::fflush(stdout);
+            }
+        }
+    }
+
+    bool judge() {
+        if (failed_) return false;
+        const bool flat = memory_.judge();
+        const auto counted = sweeps_of(meta_);
+        const bool same = counted == delivered_;
+        std::printf("%lu sweeps delivered, the module counts %llu%s; %lu hotplugs\n",
+                    delivered_.load(), counted, same ? "" : ": FAILED", plugs_.load());
+        return flat && same && plugs_ > 0;
+    }
+
+    const unsigned seconds_;
+    std::vector<EventGroup> groups_;
+    const Meta meta_;
+    soak::Memory memory_;
+    std::atomic<unsigned long> delivered_{0}, plugs_{0};
+    std::atomic<bool> stop_{false}, failed_{false};
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    CLI::App app(
+        "Sweeps at full rate while a CPU is plugged every second, and watches memory. "
+        "Needs the module, and root; see tests/vm/run.",
+        "metagroup_soak");
+    unsigned seconds = 1800;
+    app.add_option("--seconds", seconds, "how long")
+        ->check(CLI::Range(10U, 1'000'000U))
+        ->capture_default_str();
+    CLI11_PARSE(app, argc, argv);
+    return Soak(seconds).run() ? 0 : 1;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "metagroup_soak: %s\n", error.what());
+    return 1;
+}

@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: MIT
+// metagroup_stress: everything at once, for as long as it is told, watched all the while.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "disturbance.hpp"
+#include "processes.hpp"
+#include "rest.hpp"
+#include "support/cpus.hpp"
+#include "support/testpmu.hpp"
+#include "worker.hpp"
+
+namespace {
+
+using namespace stress;
+using std::chrono::steady_clock;
+
+struct Options {
+    std::uint64_t seed = std::random_device{}();
+    unsigned seconds = 30;
+    unsigned threads = 8;
+    bool hotplug = true;
+};
+
+constexpr Operation kOperations[] = {
+    {"read", 160, read_all},
+    {"sweep", 32, sweep_some},
+    {"sweep and copy", 64, copy_some},
+    {"read mapped", 80, read_mapped},
+    {"own read", 64, read_own},
+    {"get member", 32, get_member},
+    {"info", 16, get_info},
+    {"fdinfo", 4, show_fdinfo},
+    {"renew", 1, renew_slot},
+    {"attach", 24, attach},
+    {"attach in vain", 4, attach_in_vain},
+    {"detach", 32, detach},
+    {"detach nobody", 2, detach_nobody},
+    {"open siblings", 24, open_sibling},
+    {"close sibling", 32, close_sibling},
+    {"regroup", 6, regroup},
+    {"close leader", 6, close_leader},
+    {"close group", 12, close_group},
+    {"enable", 12, enable},
+    {"disable", 6, disable},
+    {"reset", 2, reset},
+    {"set format", 16, set_format},
+    {"set mode", 2, set_mode},
+    {"fork", 2, fork_and_read},
+    {"exec", 2, fork_and_exec},
+};
+
+// After so many operations each must have been done.
+constexpr unsigned long kEnough = 10'000;
+
+const Operation& choose(Random& random) {
+    static const unsigned all = [] {
+        unsigned sum = 0;
+        for (const Operation& operation : kOperations)
+            sum += operation.weight;
+        return sum;
+    }();
+    unsigned left = random.below(all);
+    const Operation* chosen = kOperations;
+    for (; left >= chosen->weight; ++chosen)
+        left -= chosen->weight;
+    return *chosen;
+}
+
+// How often something was done.
+struct Count {
+    std::string name;
+    std::atomic<unsigned long> done{0};
+    explicit Count(std::string name_) : name(std::move(name_)) {}
+};
+
+class Run {
+  public:
+    explicit Run(const Options& options) : options_(options), world_(options.seed, online_cpus()) {
+        world_.cgroups = wanderer_.cgroups();
+        for (const Operation& operation : kOperations)
+            counts_.push_back(std::make_unique<Count>(operation.name));
+    }
+
+    // Whether nothing was wrong.
+    bool run() {
+        start_disturbance("pmu", [this](Random& random) { return disturb_pmu(world_, random); });
+        start_disturbance("cgroup move",
+                          [this](Random& random) { return wander(wanderer_, random); });
+        if (options_.hotplug)
+            start_disturbance("hotplug",
+                              [this](Random& random) { return replug_cpu(world_, random); });
+        for (unsigned thread = 0; thread < options_.threads; ++thread)
+            threads_.emplace_back([this, thread] { work(thread); });
+        watch();
+        world_.end();
+        for (std::thread& thread : threads_)
+            thread.join();
+        testpmu_set_counters(4);
+        return report();
+    }
+
+  private:
+    // One step of a thread, and what it is called if it fails.
+    void step(unsigned thread, std::uint64_t number, Count& count,
+              const std::function<bool(Random&)>& run, Random random) {
+        try {
+            if (run(random)) ++count.done;
+        } catch (const std::exception& error) {
+            world_.fail("thread " + std::to_string(thread) + ", step " + std::to_string(number) +
+                        ", " + count.name + ": " + error.what());
+        }
+    }
+
+    void work(unsigned thread) {
+        Gate::Visitor visitor(world_.gate);
+        Worker worker(world_);
+        for (std::uint64_t number = 0; !world_.ended(); ++number) {
+            visitor.pass();
+            Random random(world_.seed, thread, number);
+            const Operation& operation = choose(random);
+            step(
+                thread, number, *counts_[static_cast<std::size_t>(&operation - kOperations)],
+                [&](Random& choices) { return operation.run(worker, choices); }, random);
+        }
+    }
+
+    void start_disturbance(const char* name, std::function<bool(Random&)> disturb) {
+        counts_.push_back(std::make_unique<Count>(name));
+        Count& count = *counts_.back();
+        const unsigned thread = 1000 + static_cast<unsigned>(threads_.size());
+        threads_.emplace_back([this, thread, &count, disturb = std::move(disturb)] {
+            Gate::Visitor visitor(world_.gate);
+            for (std::uint64_t number = 0; !world_.ended(); ++number) {
+                visitor.pass();
+                step(thread, number, count, disturb, Random(world_.seed, thread, number));
+            }
+        });
+    }
+
+    // From time to time all stand still and everything is compared.
+    void watch() {
+        const auto begin = steady_clock::now();
+        auto next_rest = begin, next_word = begin;
+        while (steady_clock::now() < begin + std::chrono::seconds(options_.seconds) &&
+               !world_.failures()) {
+            std::this_thread::sleep_for(std::chrono::milliseconds(100));
+            const auto now = steady_clock::now();
+            if (now >= next_rest) {
+                next_rest = now + std::chrono::seconds(2);
+                world_.gate.close();
+                step(
+                    999, rests_.done, rests_,
+                    [this](Random&) {
+                        check_at_rest(world_);
+                        return true;
+                    },
+                    Random(world_.seed));
+                world_.gate.open();
+            }
+            if (now >= next_word) {
+                next_word = now + std::chrono::seconds(5);
+                std::printf(
+                    "%4lld s: %lu operations\n",
+                    static_cast<long long>(
+                        std::chrono::duration_cast<std::chrono::seconds>(now - begin).count()),
+                    operations());
+                std::fflush(stdout);
+            }
+        }
+    }
+
+    unsigned long operations() const {
+        unsigned long sum = 0;
+        for (const auto& count : counts_)
+            sum += count->done;
+        return sum;
+    }
+
+    bool report() const {
+        std::printf("%lu operations:", operations());
+        bool all = true;
+        for (const auto& count : counts_) {
+            std::printf(" %s %lu,", count->name.c_str(), count->done.load());
+            all &= count->done > 0;
+        }
+        std::printf(" compared at rest %lu; %u failures\n", rests_.done.load(), world_.failures());
+        // A short run, on a slow machine, may miss something by chance.
+        const bool missed = !all && operations() >= kEnough;
+        if (missed) std::printf("FAILED: something was never done\n");
+        return !missed && rests_.done && !world_.failures();
+    }
+
+    const Options options_;
+    const Wanderer wanderer_;
+    World world_;
+    std::vector<std::unique_ptr<Count>> counts_;
+    Count rests_{"rest"};
+    std::vector<std::thread> threads_;
+};
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+    CLI::App app(
+        "All that can happen to meta-groups, at once. Needs the module and "
+        "metagroup_testpmu, and root; see tests/vm/run.",
+        "metagroup_stress");
+    Options options;
+    app.add_option("--seed", options.seed, "of all choices; printed, to repeat them");
+    app.add_option("--seconds", options.seconds, "how long")->capture_default_str();
+    app.add_option("--threads", options.threads, "that work")
+        ->check(CLI::Range(1U, 256U))
+        ->capture_default_str();
+    app.add_flag("!--no-hotplug", options.hotplug, "leave CPUs online");
+    CLI11_PARSE(app, argc, argv);
+
+    if (!testpmu_event(0)) {
+        std::fprintf(stderr,
+                     "metagroup_stress: the module metagroup_testpmu is not loaded; "
+                     "tests/vm/run --module tests/testpmu does that\n");
+        return 1;
+    }
+    std::printf("seed %llu, %u threads, %u s, %zu CPUs\n",
+                static_cast<unsigned long long>(options.seed), options.threads, options.seconds,
+                online_cpus().size());
+    std::fflush(stdout);
+    return Run(options).run() ? 0 : 1;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "metagroup_stress: %s\n", error.what());
+    return 1;
+}

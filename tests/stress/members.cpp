@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: MIT
+// Members come and go, and the groups that they are.
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <iterator>
+#include <shared_mutex>
+
+#include "support/testpmu.hpp"
+#include "worker.hpp"
+
+namespace stress {
+namespace {
+
+constexpr std::size_t kMaxGroups = 24;    // that a worker holds open
+constexpr std::size_t kMaxMembers = 120;  // of a slot
+constexpr std::size_t kMaxSiblings = 40;
+
+perf_event_attr clock_event(std::uint64_t read_format, Random& random) {
+    static constexpr std::uint64_t kConfigs[] = {
+        PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_CONTEXT_SWITCHES,
+        PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_CPU_CLOCK};
+    return software_event(random.pick(kConfigs), read_format);
+}
+
+Fd open_cgroup_event(const perf_event_attr& attr, int cgroup, int cpu, int leader) {
+    return Fd(static_cast<int>(::syscall(SYS_perf_event_open, &attr, cgroup, cpu, leader,
+                                         PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)));
+}
+
+// Nothing if the CPU has just gone.
+std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& random) {
+    const std::shared_lock lock(world.plugging);
+    auto group = std::make_shared<Group>();
+    group->plugs = world.plugs;
+    group->cpu = random.pick(world.cpus);
+    group->events.read_format = format;
+    const bool rotated = random.one_in(3);
+    const bool pinned = random.one_in(8);
+    const bool disabled = random.one_in(6);
+    const bool of_cgroup = !world.cgroups.empty() && random.one_in(6);
+    const unsigned events = 1 + random.below(rotated ? 3 : 6);
+    group->kind = std::string(pinned ? "pinned " : "") + (rotated ? "testpmu" : "software") +
+                  (of_cgroup ? " of a cgroup" : "");
+    for (unsigned i = 0; i < events; ++i) {
+        auto attr = rotated ? testpmu_event(format).value() : clock_event(format, random);
+        attr.pinned = pinned && i == 0;
+        attr.disabled = disabled && i == 0;
+        const int leader = i ? group->events.leader() : -1;
+        Fd fd = of_cgroup
+                    ? open_cgroup_event(attr, random.pick(world.cgroups).get(), group->cpu, leader)
+                    : Fd(open_event(attr, -1, group->cpu, leader));
+        if (!fd && i == 0) return nullptr;
+        if (fd) group->events.fds.push_back(std::move(fd));
+    }
+    group->id = group->events.id(0);
+    if (!rotated) world.book.stays_on(group->id, group->cpu);
+    return group;
+}
+
+// The groups are the worker's from now on; one of those that it had gives way.
+void keep(Worker& worker, std::shared_ptr<Group> group, Random& random) {
+    worker.groups.push_back(std::move(group));
+    if (worker.groups.size() > kMaxGroups) close_group(worker, random);
+}
+
+void detach_one(Slot& slot, unsigned number) {
+    const long got = slot.meta.detach(number);
+    demand(got == 0, "DETACH of a member: " + std::to_string(got));
+}
+
+bool add_event(Worker& worker, Group& group, const perf_event_attr& attr) {
+    const std::shared_lock lock(worker.world.plugging);
+    auto& fds = group.events.fds;
+    if (fds.size() > kMaxSiblings || group.plugs != worker.world.plugs) return false;
+    Fd fd(open_event(attr, -1, group.cpu, group.events.leader()));
+    if (!fd) return false;  // its CPU is gone, or it was moved, or is a cgroup's
+    fds.push_back(std::move(fd));
+    demand(worker.world.book.belongs(group.events.id(fds.size() - 1), group.id),
+           "a new sibling was seen in another group before");
+    return true;
+}
+
+}  // namespace
+
+bool renew_slot(Worker& worker, Random& random) {
+    worker.world.renew(random.below(World::kSlots));
+    return true;
+}
+
+bool attach(Worker& worker, Random& random) {
+    const auto slot = worker.any_slot(random);
+    std::vector<std::shared_ptr<Group>> fresh;
+    std::vector<int> fds;
+    for (unsigned wanted = 1 + random.below(4); wanted; --wanted) {
+        auto group = open_any(worker.world, slot->read_format, random);
+        if (!group) continue;
+        fds.push_back(group->events.leader());
+        fresh.push_back(std::move(group));
+    }
+    if (fresh.empty()) return false;
+
+    perf_metagroup_attach out{};
+    const long got = slot->meta.attach(fds, &out);
+    demand(got == 0, "ATTACH of new groups: " + std::to_string(got) + ", reason " +
+                         std::to_string(out.reason));
+    for (unsigned i = 0; i < fresh.size(); ++i) {
+        slot->attached(out.first + i, fresh[i]);
+        demand(slot->is(out.first + i, fresh[i]->id), "a number was another member's before");
+        keep(worker, fresh[i], random);
+    }
+    while (slot->members() > kMaxMembers)
+        if (const auto number = slot->take(random)) detach_one(*slot, *number);
+    return true;
+}
+
+// All or nothing: the last one cannot be attached.
+bool attach_in_vain(Worker& worker, Random& random) {
+    const auto slot = worker.any_slot(random);
+    const auto group = open_any(worker.world, slot->read_format, random);
+    if (!group) return false;
+    const int good = group->events.leader();
+    const bool twice = random.one_in(2);
+    const int fds[] = {good, twice ? good : slot->meta.fd()};
+    perf_metagroup_attach out{};
+    const long got = slot->meta.attach(fds, &out);
+    demand(got == (twice ? -EBUSY : -EINVAL) && out.failed == 1,
+           "ATTACH in vain: " + std::to_string(got) + ", failed " + std::to_string(out.failed));
+    return true;
+}
+
+bool detach(Worker& worker, Random& random) {
+    const auto slot = worker.any_slot(random);
+    const auto number = slot->take(random);
+    if (number) detach_one(*slot, *number);
+    return number.has_value();
+}
+
+bool detach_nobody(Worker& worker, Random& random) {
+    const auto slot = worker.any_slot(random);
+    const unsigned number = ~random.below(1'000'000);
+    const long got = slot->meta.detach(number);
+    demand(got == -ENOENT, "DETACH of no member: " + std::to_string(got));
+    return true;
+}
+
+bool open_sibling(Worker& worker, Random& random) {
+    const auto group = worker.young_group(random);
+    if (!group) return false;
+    bool done = false;
+    for (unsigned more = 1 + random.below(4); more; --more)
+        done |= add_event(worker, *group, clock_event(group->events.read_format, random));
+    return done;
+}
+
+bool close_sibling(Worker& worker, Random& random) {
+    const auto group = worker.any_group(random);
+    if (!group || group->events.fds.size() < 2) return false;
+    auto& fds = group->events.fds;
+    fds.erase(fds.begin() + 1 + random.below(fds.size() - 1));
+    return true;
+}
+
+// A sibling of a PMU that is no software PMU moves a group of software events to its context.
+bool regroup(Worker& worker, Random& random) {
+    const auto group = worker.young_group(random);
+    if (!group) return false;
+    worker.world.book.may_move(group->id);
+    group->kind += ", regrouped";
+    return add_event(worker, *group, testpmu_event(group->events.read_format).value());
+}
+
+// If it is a member, the meta-group alone holds it now.
+bool close_leader(Worker& worker, Random& random) {
+    if (worker.groups.empty()) return false;
+    const auto at = worker.groups.begin() + random.below(worker.groups.size());
+    auto& fds = (*at)->events.fds;
+    std::move(fds.begin() + 1, fds.end(), std::back_inserter(worker.orphans));
+    worker.groups.erase(at);
+    if (worker.orphans.size() > kMaxSiblings) worker.orphans.clear();
+    return true;
+}
+
+bool close_group(Worker& worker, Random& random) {
+    if (worker.groups.empty()) return false;
+    worker.groups.erase(worker.groups.begin() + random.below(worker.groups.size()));
+    return true;
+}
+
+}  // namespace stress

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// What all threads share: meta-groups, what is known of their members, how it goes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "gate.hpp"
+#include "support/meta.hpp"
+#include "support/random.hpp"
+
+namespace stress {
+
+using namespace metagroup::test;
+
+// An event group, open in one thread.
+struct Group {
+    EventGroup events;
+    std::string kind;
+    int cpu = 0;
+    std::uint64_t id = 0;  // of the leader
+    unsigned plugs = 0;    // World::plugs, when it was opened
+};
+
+// Which event is in whose group, and on which CPU, for all that were opened lately.
+class EventBook {
+  public:
+    // False if the event was seen in another leader's group before.
+    bool belongs(std::uint64_t event, std::uint64_t leader);
+
+    void stays_on(std::uint64_t leader, int cpu);
+    void may_move(std::uint64_t leader) { stays_on(leader, -1); }
+    std::optional<int> home(std::uint64_t leader);
+
+  private:
+    struct Entry {
+        std::uint64_t event = 0, leader = 0;
+        int cpu = -1;
+    };
+    Entry& entry(std::uint64_t event);
+
+    std::mutex mutex_;
+    std::vector<Entry> entries_ = std::vector<Entry>(std::size_t{1} << 18);
+};
+
+// One meta-group. All its members have the same read_format.
+class Slot {
+  public:
+    explicit Slot(std::uint64_t format) : read_format(format) {}
+
+    const Meta meta;
+    const std::uint64_t read_format;
+
+    void attached(unsigned number, const std::shared_ptr<Group>& group);
+    // A member that the caller must now detach, so that nobody else does.
+    std::optional<unsigned> take(Random& random);
+    std::size_t members() const;
+    std::map<unsigned, std::weak_ptr<Group>> all() const;
+
+    // False if the member was seen with another leader before.
+    bool is(unsigned number, std::uint64_t leader);
+
+  private:
+    mutable std::mutex mutex_;
+    std::map<unsigned, std::weak_ptr<Group>> members_;  // empty: the leader was closed
+    std::vector<std::uint64_t> leaders_;                // by number
+};
+
+class World {
+  public:
+    World(std::uint64_t seed, std::vector<int> cpus);
+
+    const std::uint64_t seed;
+    const std::vector<int> cpus;  // online at the start
+    Gate gate;
+    EventBook book;
+    std::vector<Fd> cgroups;  // to open events of; none if the kernel cannot
+
+    // A RESET makes counts go back: how many have begun, and ended.
+    std::atomic<unsigned> resets_begun{0}, resets_ended{0};
+
+    // CPUs that have gone offline. Hotplug dissolves groups. Linux lets a sibling join what was the
+    // leader, and forgets it there when that is closed: it has then lists in freed memory. So
+    // groups get no siblings after hotplug, and none while a CPU goes.
+    std::shared_mutex plugging;
+    unsigned plugs = 0;
+
+    static constexpr unsigned kSlots = 4;
+    std::shared_ptr<Slot> slot(unsigned index);
+    void renew(unsigned index);
+
+    bool ended() const { return ended_; }
+    void end() { ended_ = true; }
+    void fail(const std::string& what);
+    unsigned failures() const { return failures_; }
+
+  private:
+    std::mutex mutex_;
+    std::array<std::shared_ptr<Slot>, kSlots> slots_;
+    std::atomic<bool> ended_{false};
+    std::atomic<unsigned> failures_{0};
+};
+
+}  // namespace stress

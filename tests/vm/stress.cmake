@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: MIT
+# Short forms of the programs that try everything at once; `make stress` and `make soak` run longer.
+set(METAGROUP_STRESS_SECONDS 30 CACHE STRING "Duration of the stress test in seconds")
+set(METAGROUP_FUZZ_SECONDS 60 CACHE STRING "Duration of the fuzzer's test in seconds")
+set(METAGROUP_SOAK_SECONDS 60 CACHE STRING "Duration of the soak test in seconds")
+
+list(GET METAGROUP_VM_KERNELS 0 kernel)
+
+# add_stress_test(NAME CPUS PROGRAM ARGUMENT...)
+function(add_stress_test name cpus program)
+  add_test(NAME "${name}: ${kernel}, ${cpus} CPUs"
+    COMMAND ${run} --kernel ${kernel} --cpus ${cpus} --timeout 400
+            --module ${PROJECT_SOURCE_DIR}/tests/testpmu --append isolcpus=3 --
+            $<TARGET_FILE:${program}> ${ARGN})
+  set_tests_properties("${name}: ${kernel}, ${cpus} CPUs" PROPERTIES
+    LABELS "vm;${name}" TIMEOUT 600 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel})
+endfunction()
+
+add_stress_test(stress 5 metagroup_stress --seconds ${METAGROUP_STRESS_SECONDS})
+add_stress_test(fuzz 4 metagroup_uapi_fuzz --operations 1000000000
+                --seconds ${METAGROUP_FUZZ_SECONDS})
+add_stress_test(soak 4 metagroup_soak --seconds ${METAGROUP_SOAK_SECONDS})
