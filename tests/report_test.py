@@ -117,7 +117,7 @@ class Matrix(TableTest):
         text = self.published(self.PASSED, self.OTHER)
         self.assertTrue(text.startswith(f"before\n{MARKS[0]}\n\nTest cases of version 1.2.3 "))
         self.assertTrue(text.endswith(f"\n\n{MARKS[1]}\nafter\n"))
-        self.assertIn("\n| 6.1.0-9-amd64 | amd64 | 11 (1 skipped) |  |\n", text)
+        self.assertIn("\n| 6.1.0-9-amd64 | amd64 | 11 (1 skipped) | not run |\n", text)
         self.assertIn("\n- uapi: no userfaultfd: everywhere\n", text)
         self.assertNotIn("old", text)
 
