@@ -6,7 +6,7 @@
 prepare() {
     local qemu
     kernel_row "$kernel"
-    qemu=$("$vm_dir/fetch-qemu") || exit "$status_harness"
+    qemu=$("$vm_dir/fetch-qemu" amd64) || exit "$status_harness"
     qemu=$("${qemu%%$'\n'*}" --version | sed -n 's/^QEMU emulator version \([^ ]*\).*/\1/p')
     printf '%s\n' 'mode=slow motion' "rate=$rate" "qemu=$qemu" >>"$raw/environment"
     say "proving that slow motion is even (1 minute) ..."

@@ -37,6 +37,9 @@ u32 mg_event_status(const struct perf_event *event, enum mg_place place)
 
 	if (state == MG_EVENT_STATE_REVOKED)
 		return PERF_METAGROUP_REVOKED;
+	/* Wherever it is: read(2) gives nothing. */
+	if (state == PERF_EVENT_STATE_ERROR)
+		return PERF_METAGROUP_ERROR;
 	if (place != MG_INSTALLED)
 		return PERF_METAGROUP_OFFLINE;
 
@@ -45,8 +48,6 @@ u32 mg_event_status(const struct perf_event *event, enum mg_place place)
 		return PERF_METAGROUP_OK;
 	case PERF_EVENT_STATE_INACTIVE:
 		return PERF_METAGROUP_INACTIVE;
-	case PERF_EVENT_STATE_ERROR:
-		return PERF_METAGROUP_ERROR;
 	default:
 		return PERF_METAGROUP_OFF;
 	}

@@ -157,7 +157,8 @@ static noinline int mg_read_still(const struct mg_source *source,
 	enum mg_place place = mg_event_place(source->leader, ctx);
 	u32 status;
 
-	if (place == MG_MOVING)
+	/* It may have arrived elsewhere, where it does not count either. */
+	if (place == MG_MOVING || READ_ONCE(source->leader->cpu) != record->cpu)
 		return -EAGAIN;
 	status = mg_event_status(source->leader, place);
 	switch (status) {

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 
 #include "cpus.hpp"
@@ -84,6 +85,12 @@ std::vector<EventGroup> open_everywhere(std::uint64_t read_format, int events, b
 
 bool kernel_knows(std::uint64_t read_format) {
     return bool(Fd(open_event(software_event(PERF_COUNT_SW_DUMMY, read_format), -1, 0, -1)));
+}
+
+std::vector<std::uint64_t> words(const Bytes& bytes) {
+    std::vector<std::uint64_t> all(bytes.size() / 8);
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    return all;
 }
 
 }  // namespace metagroup::test

@@ -50,4 +50,7 @@ std::vector<EventGroup> open_everywhere(std::uint64_t read_format, int events,
 
 bool kernel_knows(std::uint64_t read_format);
 
+// Payloads are made of words.
+std::vector<std::uint64_t> words(const Bytes& bytes);
+
 }  // namespace metagroup::test

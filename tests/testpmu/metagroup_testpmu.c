@@ -9,7 +9,7 @@
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
-#include <linux/kstrtox.h>
+#include <linux/kernel.h>
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/percpu.h>

@@ -132,6 +132,24 @@ TEST_CASE("A pinned group that does not fit is in error: no payload, as read(2) 
     REQUIRE(meta.member(0).status == PERF_METAGROUP_ERROR);
 }
 
+TEST_CASE("A pinned group in error stays so when its CPU goes offline") {
+    auto attr = testpmu_or_skip(kTimes);
+    attr.pinned = 1;
+    const Counters few(0);
+    const int last = online_cpus().back();
+    EventGroup failed;
+    failed.add(attr, last);
+    const EventGroup fine = open_group(0, kTimes, 1, true);
+    const Meta meta;
+    REQUIRE(meta.attach(failed) == 0);
+    REQUIRE(meta.attach(fine) == 0);
+    const OfflineCpu offline(last);
+    REQUIRE(failed.read().empty());
+    REQUIRE(meta.read() == fine.read());
+    REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_ERROR);
+    REQUIRE(meta.member(0).status == PERF_METAGROUP_ERROR);
+}
+
 TEST_CASE("A group that waits for a counter is inactive and keeps its counts") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
     const Counters few(0);
@@ -236,6 +254,24 @@ TEST_CASE("A member is followed to the CPU that its PMU moves it to") {
     }
     REQUIRE(meta.info().cpus == 1);
     REQUIRE(meta.member(0).cpu == 1);
+}
+
+TEST_CASE("A member that does not count is followed to another CPU, too") {
+    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
+    EventGroup group;
+    group.add(attr, 0);
+    const EventGroup fine = open_group(0, kTimes, 1);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    REQUIRE(meta.attach(fine) == 0);
+    testpmu_move(0, 1);
+    group.control(PERF_EVENT_IOC_DISABLE);
+    const Framed framed = read_framed(meta);
+    REQUIRE(framed.frames[0].record.status == PERF_METAGROUP_OFF);
+    REQUIRE(framed.frames[0].record.cpu == 1);
+    REQUIRE(framed.frames[1].record.cpu == 0);
+    REQUIRE(meta.info().cpus == 2);
+    REQUIRE(take_apart(meta.sweep_copy({1})).frames.size() == 1);
 }
 
 TEST_CASE("Sweeps go on while members move back and forth") {

@@ -3,7 +3,6 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "support/cpus.hpp"
@@ -19,12 +18,6 @@ void count_and_stop(const Meta& meta) {
     REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
     burn_ms(2);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
-}
-
-std::vector<std::uint64_t> words(const Bytes& bytes) {
-    std::vector<std::uint64_t> all(bytes.size() / 8);
-    std::memcpy(all.data(), bytes.data(), bytes.size());
-    return all;
 }
 
 }  // namespace

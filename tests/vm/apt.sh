@@ -4,13 +4,18 @@
 # root is not needed. Its configuration is read after that of the machine, so
 # proxies stay in force. Sourced, never run; the caller holds the lock.
 
-# private_apt SUITES [ARCH]: to be called before all else.
+# private_apt SUITES [ARCH]: to be called before all else. What runs on this
+# machine is NAME:amd64 whatever ARCH is.
 private_apt() {
     need apt-get apt
     need dpkg-deb dpkg
     local arch=${2:-amd64}
+    local architectures="\"$arch\";"
     apt_dir=$cache_dir/apt/$1
-    [[ $arch = amd64 ]] || apt_dir+=.$arch
+    if [[ $arch != amd64 ]]; then
+        apt_dir+=.$arch
+        architectures+=' "amd64";'
+    fi
     mkdir -p -- "$apt_dir"/{lists,cache/archives}/partial
     : >"$apt_dir/status"
     "$vm_dir/apt-sources" "$1" >"$apt_dir/private.sources"
@@ -26,7 +31,7 @@ Dir::Etc::preferencesparts "/dev/null";
 Dir::Log "$apt_dir";
 APT::Architecture "$arch";
 #clear APT::Architectures;
-APT::Architectures { "$arch"; };
+APT::Architectures { $architectures };
 APT::Sandbox::User "$(id -un)";
 APT::Get::Assume-Yes "true";
 Acquire::Languages "none";

@@ -57,13 +57,29 @@ lock() {
 # The comment block at the head of a script is its --help.
 usage() { awk 'NR > 2 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 
-# kernel_row NAME: sets arch, meta and suites from the table of kernels.
+# kernel_row NAME: sets arch, meta, suites and toolchain (- if it is this
+# machine's) from the table of kernels.
 kernel_row() {
     local row
-    row=$(awk -v name="$1" '$1 == name { print $2, $3, $4; exit }' "$vm_dir/kernels")
+    row=$(awk -v name="$1" '$1 == name { print $2, $3, $4, $5; exit }' "$vm_dir/kernels")
     [[ -n $row ]] || die "unknown kernel $1; known: $(kernel_names)"
     # shellcheck disable=SC2034
-    read -r arch meta suites <<<"$row"
+    read -r arch meta suites toolchain <<<"$row"
+}
+
+# The name of this machine's release of Debian, such as bookworm.
+# shellcheck source=/dev/null
+debian_codename() { (. /etc/os-release && printf '%s' "${VERSION_CODENAME-}"); }
+
+# arch_row ARCH: sets what GNU tools, the kernel and QEMU call this architecture
+# of Debian.
+# shellcheck disable=SC2034
+arch_row() {
+    case $1 in
+    amd64) triplet=x86_64-linux-gnu linux_arch=x86 emulator=qemu-system-x86_64 emulator_package=qemu-system-x86 ;;
+    arm64) triplet=aarch64-linux-gnu linux_arch=arm64 emulator=qemu-system-aarch64 emulator_package=qemu-system-arm ;;
+    *) die "unknown architecture $1; known: amd64 arm64" ;;
+    esac
 }
 
 kernel_names() { awk '!/^#/ && NF { printf "%s%s", sep, $1; sep = " " }' "$vm_dir/kernels"; }

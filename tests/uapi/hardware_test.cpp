@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: MIT
+// Counters of a processor: few, narrow, and shared by all who want to count.
+#include <catch2/catch_test_macros.hpp>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "support/cpus.hpp"
+#include "support/hardware.hpp"
+#include "support/meta.hpp"
+#include "support/perf.hpp"
+
+using namespace metagroup::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP;
+
+// Words of a payload in kFormat; the counts follow.
+constexpr std::size_t kEnabled = 1, kRunning = 2, kFirst = 3;
+
+void need_counters() {
+    if (!has_cycles()) SKIP("this machine has no hardware counters");
+}
+
+// Cycles and instructions; emulations may have cycles only.
+EventGroup open_pair(int cpu, std::uint64_t read_format = kFormat, bool disabled = false) {
+    EventGroup group;
+    auto attr = hardware_event(PERF_COUNT_HW_CPU_CYCLES, read_format);
+    attr.disabled = disabled;
+    group.add(attr, cpu);
+    group.add(
+        hardware_event(has_instructions() ? PERF_COUNT_HW_INSTRUCTIONS : PERF_COUNT_HW_CPU_CYCLES,
+                       read_format),
+        cpu);
+    return group;
+}
+
+std::vector<EventGroup> open_pairs(std::uint64_t read_format = kFormat, bool disabled = false) {
+    std::vector<EventGroup> groups;
+    for (const int cpu : online_cpus())
+        groups.push_back(open_pair(cpu, read_format, disabled));
+    return groups;
+}
+
+EventGroup open_pinned(int cpu, std::uint64_t read_format = kFormat) {
+    EventGroup group;
+    auto attr = hardware_event(PERF_COUNT_HW_CPU_CYCLES, read_format);
+    attr.pinned = 1;
+    group.add(attr, cpu);
+    return group;
+}
+
+// Pinned groups of one event until the counters are used up: the last one did not fit.
+std::vector<EventGroup> open_too_many_pinned(int cpu) {
+    std::vector<EventGroup> groups;
+    do {
+        groups.push_back(open_pinned(cpu));
+        REQUIRE(groups.size() < 100);
+    } while (!groups.back().read().empty());
+    REQUIRE(groups.size() > 1);
+    return groups;
+}
+
+// Groups of two that the counters of a CPU cannot hold all at once.
+std::vector<EventGroup> open_too_many(int cpu) {
+    std::vector<EventGroup> groups;
+    for (std::size_t i = open_too_many_pinned(cpu).size(); i > 0; --i)
+        groups.push_back(open_pair(cpu));
+    return groups;
+}
+
+void require_between_own_reads(const Meta& meta, const std::vector<EventGroup>& groups) {
+    const auto before = words(concatenated(groups));
+    const auto ours = words(meta.read());
+    const auto after = words(concatenated(groups));
+    REQUIRE(ours.size() == before.size());
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+        CAPTURE(i);
+        REQUIRE(before[i] <= ours[i]);
+        REQUIRE(ours[i] <= after[i]);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Stopped hardware counters read the same bytes as their own reads", "[hardware]") {
+    need_counters();
+    for (std::uint64_t read_format = 0; read_format < kReadFormats; ++read_format) {
+        if (!kernel_knows(read_format)) continue;
+        CAPTURE(read_format);
+        const auto groups = open_pairs(read_format, true);
+        const Meta meta;
+        REQUIRE(meta.attach(groups) == 0);
+        REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
+        burn_ms(2);
+        REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+        REQUIRE(meta.read() == concatenated(groups));
+    }
+}
+
+TEST_CASE("Running hardware counters read between two reads of their own", "[hardware]") {
+    need_counters();
+    for (const std::uint64_t read_format : {kTimes, kFormat}) {
+        const auto groups = open_pairs(read_format);
+        const Meta meta;
+        REQUIRE(meta.attach(groups) == 0);
+        for (int round = 0; round < 200; ++round)
+            require_between_own_reads(meta, groups);
+    }
+}
+
+TEST_CASE("Running hardware counters advance from one sweep to the next", "[hardware]") {
+    need_counters();
+    // No read(2) of a member in between: it would bring up to date what a sweep has left.
+    const int cpu = online_cpus().back();
+    const EventGroup group = open_pair(cpu);
+    const BusyCpu busy(cpu);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    auto last = words(meta.read());
+    for (int round = 0; round < 200; ++round) {
+        const auto now = words(meta.read());
+        REQUIRE(now[0] == 2);
+        for (std::size_t i = 1; i < now.size(); ++i) {
+            CAPTURE(round, i);
+            REQUIRE(now[i] > last[i]);
+        }
+        last = now;
+    }
+}
+
+TEST_CASE("Instructions are counted", "[hardware]") {
+    need_counters();
+    if (!has_instructions()) SKIP("this processor, or its emulation, does not count instructions");
+    const int cpu = online_cpus().front();
+    run_on(cpu);
+    EventGroup group;
+    auto attr = hardware_event(PERF_COUNT_HW_INSTRUCTIONS, kFormat);
+    attr.exclude_kernel = 1;
+    group.add(attr, cpu);
+    const Meta meta;
+    REQUIRE(meta.attach(group) == 0);
+    const std::atomic<bool> stop = false;
+    const auto count_of_loop = [&](int rounds) {
+        const auto before = words(meta.read())[kFirst];
+        for (int i = 0; i < rounds && !stop; ++i) {
+        }
+        return words(meta.read())[kFirst] - before;
+    };
+    // One round takes a handful of instructions, and what surrounds the loop but a few thousand.
+    const auto once = count_of_loop(1'000'000), twice = count_of_loop(2'000'000);
+    run_anywhere();
+    CAPTURE(once, twice);
+    REQUIRE(once > 3'000'000);
+    REQUIRE(once < 20'000'000);
+    REQUIRE(twice > once * 18 / 10);
+    REQUIRE(twice < once * 22 / 10);
+}
+
+TEST_CASE("Hardware siblings of a software leader are read with it", "[hardware]") {
+    need_counters();
+    std::vector<EventGroup> groups;
+    for (const int cpu : online_cpus()) {
+        EventGroup& group = groups.emplace_back();
+        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat), cpu);
+        group.add(hardware_event(PERF_COUNT_HW_CPU_CYCLES, kFormat), cpu);
+        group.add(software_event(PERF_COUNT_SW_PAGE_FAULTS, kFormat), cpu);
+        group.add(hardware_event(PERF_COUNT_HW_CPU_CYCLES, kFormat), cpu);
+    }
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    run_on(online_cpus().front());
+    const auto first = words(meta.read());
+    burn_ms(2);
+    const auto second = words(meta.read());
+    run_anywhere();
+    REQUIRE(second[kFirst + 1] > first[kFirst + 1]);
+    REQUIRE(second[kFirst + 3] > first[kFirst + 3]);
+    for (int round = 0; round < 100; ++round)
+        require_between_own_reads(meta, groups);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(meta.read() == concatenated(groups));
+}
+
+TEST_CASE("Counters that interrupt often are read between two reads of their own", "[hardware]") {
+    need_counters();
+    std::vector<EventGroup> groups;
+    auto attr = hardware_event(PERF_COUNT_HW_CPU_CYCLES, kFormat);
+    attr.sample_period = 500'000;
+    for (const int cpu : online_cpus()) {
+        EventGroup& group = groups.emplace_back();
+        group.add(attr, cpu);
+        group.add(attr, cpu);
+    }
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    for (int round = 0; round < 500; ++round)
+        require_between_own_reads(meta, groups);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(meta.read() == concatenated(groups));
+}
+
+TEST_CASE("Hardware counters stop, start from zero and go on, all at once", "[hardware]") {
+    need_counters();
+    const auto groups = open_pairs();
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    run_on(online_cpus().front());
+    burn_ms(2);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    const Bytes stopped = meta.read();
+    burn_ms(2);
+    REQUIRE(meta.read() == stopped);
+    REQUIRE(words(stopped)[kFirst] > 0);
+    REQUIRE(words(stopped)[kFirst + 1] > 0);
+
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_RESET) == 0);
+    const auto zero = words(meta.read());
+    REQUIRE(meta.read() == concatenated(groups));
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        REQUIRE(zero[5 * i + kFirst] == 0);
+        REQUIRE(zero[5 * i + kFirst + 1] == 0);
+        REQUIRE(zero[5 * i + kEnabled] == words(stopped)[5 * i + kEnabled]);
+    }
+
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
+    burn_ms(2);
+    const auto on = words(meta.read());
+    run_anywhere();
+    REQUIRE(on[kFirst] > 0);
+    REQUIRE(on[kFirst + 1] > 0);
+    REQUIRE(on[kRunning] > zero[kRunning]);
+}
+
+TEST_CASE("More groups than hardware counters take turns, and all reads are true", "[hardware]") {
+    need_counters();
+    const int cpu = online_cpus().back();
+    const auto groups = open_too_many(cpu);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    std::size_t ran = 0, waited = 0;
+    const auto end = std::chrono::steady_clock::now() + 1s;
+    while (std::chrono::steady_clock::now() < end) {
+        REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
+        require_between_own_reads(meta, groups);
+        for (const Frame& frame : read_framed(meta).frames) {
+            ran += frame.record.status == PERF_METAGROUP_OK;
+            waited += frame.record.status == PERF_METAGROUP_INACTIVE;
+        }
+    }
+    REQUIRE(ran > 0);
+    REQUIRE(waited > 0);
+    REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(meta.read() == concatenated(groups));
+    for (const auto& group : groups) {
+        const auto read = words(group.read());
+        REQUIRE(read[kRunning] > 0);
+        REQUIRE(read[kRunning] < read[kEnabled]);
+    }
+}
+
+TEST_CASE("What is scaled up agrees with a group that never shared its counters", "[hardware]") {
+    need_counters();
+    const int cpu = online_cpus().back();
+    const EventGroup reference = open_pinned(cpu);
+    const auto sharing = open_too_many(cpu);
+    const Meta meta;
+    REQUIRE(meta.attach(reference) == 0);
+    REQUIRE(meta.attach(sharing) == 0);
+    {
+        const BusyCpu busy(cpu);
+        REQUIRE(meta.control(PERF_METAGROUP_IOC_RESET) == 0);
+        std::this_thread::sleep_for(2s);
+    }
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    const auto all = words(meta.read());
+    const auto rate = [&](std::size_t member, std::size_t time) {
+        const std::size_t at = member == 0 ? 0 : 4 + 5 * (member - 1);
+        return double(all[at + kFirst]) / double(all[at + time]);
+    };
+    REQUIRE(all[kRunning] == all[kEnabled]);
+    for (std::size_t member = 1; member <= sharing.size(); ++member) {
+        CAPTURE(member, rate(0, kEnabled), rate(member, kRunning), rate(member, kEnabled));
+        // A quarter: a CPU that is emulated may stand still between counter and clock.
+        REQUIRE(rate(member, kRunning) > 0.75 * rate(0, kEnabled));
+        REQUIRE(rate(member, kRunning) < 1.25 * rate(0, kEnabled));
+    }
+}
+
+TEST_CASE("A pinned group for which no counter is left is in error", "[hardware]") {
+    need_counters();
+    const int cpu = online_cpus().back();
+    const auto groups = open_too_many_pinned(cpu);
+    const EventGroup fine = open_group(cpu, kFormat, 1);
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    REQUIRE(meta.attach(fine) == 0);
+    const auto failed = static_cast<unsigned>(groups.size() - 1);
+    const std::size_t payload = 4 * 8;
+    REQUIRE(meta.member(failed).status == PERF_METAGROUP_ERROR);
+    REQUIRE(meta.read().size() == groups.size() * payload);  // the others, and the last
+
+    const Framed framed = read_framed(meta);
+    for (unsigned i = 0; i < framed.head.count; ++i) {
+        CAPTURE(i);
+        const Frame& frame = framed.frames[i];
+        REQUIRE(frame.record.status == (i == failed ? PERF_METAGROUP_ERROR : PERF_METAGROUP_OK));
+        REQUIRE(frame.record.size == (i == failed ? 0 : payload));
+    }
+    REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(meta.read().size() == groups.size() * payload);
+    auto expected = concatenated(groups);
+    const Bytes last = fine.read();
+    expected.insert(expected.end(), last.begin(), last.end());
+    REQUIRE(meta.read() == expected);
+}
+
+TEST_CASE("A pinned group in error counts when enabled after a counter has become free",
+          "[hardware]") {
+    need_counters();
+    auto groups = open_too_many_pinned(online_cpus().back());
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    REQUIRE(meta.detach(0) == 0);
+    groups.erase(groups.begin());
+    REQUIRE(read_framed(meta).frames.back().record.status == PERF_METAGROUP_ERROR);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
+    const Framed framed = read_framed(meta);
+    for (const Frame& frame : framed.frames)
+        REQUIRE(frame.record.status == PERF_METAGROUP_OK);
+    REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
+    require_between_own_reads(meta, groups);
+}
+
+TEST_CASE("Sweeps go on while hardware groups come and go", "[hardware]") {
+    need_counters();
+    const auto groups = open_pairs();
+    const auto cpus = online_cpus();
+    const Meta meta;
+    REQUIRE(meta.attach(groups) == 0);
+    std::atomic<bool> stop = false;
+    std::atomic<int> turns = 0;
+    std::thread others([&] {
+        while (!stop) {
+            std::vector<EventGroup> guests;
+            for (int i = 0; i < 12; ++i)
+                for (const int cpu : cpus)
+                    guests.push_back(open_pair(cpu));
+            ++turns;
+        }
+    });
+    const auto end = std::chrono::steady_clock::now() + 2s;
+    while (std::chrono::steady_clock::now() < end || turns < 3)
+        require_between_own_reads(meta, groups);
+    stop = true;
+    others.join();
+}
