@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: MIT
+// metagroup stat as a person or a program calls it.
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <metagroup/cpu_list.hpp>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "program.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Outcome stat(const std::string& arguments) {
+    return run_program(METAGROUP_TOOL " stat " + arguments);
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);)
+        parts.push_back(part);
+    return parts;
+}
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+    std::vector<nlohmann::json> lines;
+    for (const std::string& line : split(text, '\n'))
+        lines.push_back(nlohmann::json::parse(line));
+    return lines;
+}
+
+std::size_t online() {
+    return metagroup::CpuList::online().size();
+}
+
+}  // namespace
+
+TEST_CASE("stat counts all CPUs while a command runs") {
+    const Outcome outcome = stat("-e cpu-clock,context-switches -- sleep 0.1");
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("'sleep 0.1'") && ContainsSubstring("cpu-clock") &&
+                                 ContainsSubstring("CPUs utilized") &&
+                                 ContainsSubstring("seconds time elapsed"));
+}
+
+TEST_CASE("stat passes the command's exit status on") {
+    CHECK(stat("-e cpu-clock -- sh -c 'exit 7'").status == 7);
+    CHECK(stat("-e cpu-clock -- sh -c 'kill -9 $$'").status == 128 + 9);
+}
+
+TEST_CASE("stat names a command that cannot be run") {
+    const Outcome outcome = stat("-e cpu-clock -- /no/such/program");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text,
+               ContainsSubstring("/no/such/program") && ContainsSubstring("No such file"));
+}
+
+TEST_CASE("stat prints one block for each interval") {
+    const Outcome outcome = stat("-e cpu-clock -I 20ms --count 3 -x ,");
+    CHECK(outcome.status == 0);
+    const auto lines = split(outcome.text, '\n');
+    REQUIRE(lines.size() == 3);
+    CHECK(std::stod(lines[0]) < std::stod(lines[1]));
+    CHECK(std::stod(lines[1]) < std::stod(lines[2]));
+}
+
+TEST_CASE("A bare number of an interval is milliseconds") {
+    const auto lines = json_lines(stat("-e cpu-clock -I 50 --count 1 -j").text);
+    const double seconds = lines.at(0).at("interval");
+    CHECK(seconds >= 0.05);
+    CHECK(seconds < 5);
+}
+
+TEST_CASE("stat has a row for each CPU if asked for") {
+    const auto lines = split(stat("-A -e cpu-clock,page-faults -x ';' --timeout 20ms").text, '\n');
+    REQUIRE(lines.size() == 2 * online());
+    CHECK(split(lines[0], ';')[0] == "CPU0");
+    CHECK(split(lines[0], ';')[1] == "1");
+}
+
+TEST_CASE("The fields of CSV are those of perf stat") {
+    const auto lines = split(stat("-e '{cpu-clock,page-faults}' -x , --timeout 20ms").text, '\n');
+    REQUIRE(lines.size() == 2);
+    const auto fields = split(lines[0], ',');
+    REQUIRE(fields.size() == 7);
+    CHECK(std::stoull(fields[0]) > 0);
+    CHECK(fields[1].empty());
+    CHECK(fields[2] == "cpu-clock");
+    CHECK(std::stoull(fields[3]) >= online() * 20'000'000);
+    CHECK(fields[4] == "100.00");
+    CHECK(fields[6] == "CPUs utilized");
+}
+
+TEST_CASE("Every line of JSON is an object, and the last tells of the monitor") {
+    const auto lines = json_lines(stat("-e cpu-clock -j -I 20ms --count 2").text);
+    REQUIRE(lines.size() == 3);
+    CHECK(lines[0].at("event") == "cpu-clock");
+    CHECK(lines[0].at("cpus") == online());
+    CHECK(lines[0].at("counter-value").get<double>() > 0);
+    CHECK(lines[2].at("self").at("sweeps") == 4);
+    CHECK(lines[2].at("self").at("missed-ticks").is_number_unsigned());
+}
+
+TEST_CASE("An interrupt ends stat with a summary and without a failure") {
+    const Outcome outcome =
+        run_program("timeout --preserve-status -s INT 0.3 " METAGROUP_TOOL " stat -e cpu-clock");
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("seconds time elapsed"));
+}
+
+TEST_CASE("stat is quiet when its reader leaves") {
+    const Outcome outcome =
+        run_program("(" METAGROUP_TOOL " stat -e cpu-clock -I 10ms --count 20 -x , | head -n 1)");
+    CHECK(split(outcome.text, '\n').size() == 1);
+}
+
+TEST_CASE("A full disk is no success") {
+    const Outcome outcome = stat("-e cpu-clock --timeout 10ms -o /dev/full");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("/dev/full") && ContainsSubstring("No space left"));
+}
+
+TEST_CASE("stat writes to a file and nothing else") {
+    const auto file = std::filesystem::temp_directory_path() / "metagroup-stat-test.csv";
+    const Outcome outcome = stat("-e cpu-clock --timeout 10ms -x , -o " + file.string());
+    CHECK(outcome.status == 0);
+    CHECK(outcome.text.empty());
+    CHECK(std::filesystem::file_size(file) > 0);
+    std::filesystem::remove(file);
+}
+
+TEST_CASE("stat refuses what makes no sense") {
+    CHECK(stat("-I 5parsecs").status != 0);
+    CHECK(stat("-I 0").status != 0);
+    CHECK(stat("--count 3").status != 0);
+    CHECK(stat("-A --per-core").status != 0);
+    CHECK(stat("-j -x ,").status != 0);
+    CHECK(stat("--backend=guess").status != 0);
+}
+
+TEST_CASE("stat suggests events near an unknown one") {
+    const Outcome outcome = stat("-e cpu-clok --timeout 10ms");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("cpu-clock"));
+}
+
+TEST_CASE("stat names a CPU that is not there") {
+    const Outcome outcome = stat("-e cpu-clock -C 9999 --timeout 10ms");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("9999"));
+}
+
+TEST_CASE("Without the module stat says so, or reads one CPU after the other", "[no-module]") {
+    const Outcome outcome = stat("-e cpu-clock --backend=module --timeout 10ms");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("perf_metagroup"));
+    CHECK_THAT(stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by per_fd"));
+}
+
+TEST_CASE("With the module stat uses it", "[module]") {
+    CHECK_THAT(stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by module"));
+    CHECK_THAT(stat("-e cpu-clock --timeout 10ms --backend=perfd").text,
+               ContainsSubstring("by per_fd"));
+}

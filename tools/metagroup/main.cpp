@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// metagroup: the performance counters of all CPUs, for people who do not write programs.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+
+#include "subcommands.hpp"
+
+int main(int argc, char** argv) try {
+    CLI::App app(
+        "Reads the performance counters of all CPUs, with one system call where the "
+        "module perf_metagroup is loaded.",
+        "metagroup");
+    app.set_version_flag("--version", METAGROUP_VERSION);
+    app.require_subcommand(1);
+    app.failure_message(CLI::FailureMessage::simple);
+    int status = 0;
+    tool::add_stat(app, status);
+    CLI11_PARSE(app, argc, argv);
+    return status;
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "metagroup: %s\n", error.what());
+    return 1;
+}

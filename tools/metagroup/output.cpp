@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: MIT
+#include "output.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+namespace tool {
+
+Output::Output(const std::string& path) : name_(path.empty() ? "standard output" : path) {
+    if (path.empty()) return;
+    file_ = metagroup::detail::UniqueFd(
+        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    if (!file_) throw std::system_error(errno, std::generic_category(), "cannot write " + name_);
+}
+
+void Output::write(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t done = ::write(fd(), text.data(), text.size());
+        if (done >= 0)
+            text.remove_prefix(static_cast<std::size_t>(done));
+        else if (errno != EINTR)
+            throw std::system_error(errno, std::generic_category(), "cannot write " + name_);
+    }
+}
+
+bool Output::is_terminal() const {
+    return ::isatty(fd()) == 1;
+}
+
+}  // namespace tool

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: MIT
+// The fields are those of perf stat -x: time (with -I), place and its CPUs (if not of all CPUs),
+// value, unit, event, nanoseconds counted, percentage of the time counted, metric, its unit.
+#include <fmt/compile.h>
+#include <fmt/format.h>
+
+#include <iterator>
+
+#include "stat/report.hpp"
+
+namespace tool {
+namespace {
+
+class CsvReport final : public Report {
+  public:
+    CsvReport(Output& output, const Subject& subject, std::string separator)
+        : output_(output), subject_(subject), separator_(std::move(separator)) {}
+
+    void interval(double seconds, const Totals& totals) override {
+        rows(fmt::format("{:.9f}{}", seconds, separator_), totals);
+    }
+    void whole(double, const Totals& totals) override { rows("", totals); }
+    void self(const Self&) override {}  // no row of counts
+
+  private:
+    void rows(const std::string& begin, const Totals& totals) {
+        text_.clear();
+        for (std::size_t place = 0; place < subject_.places.all().size(); ++place) {
+            const Place& where = subject_.places.all()[place];
+            for (std::size_t column = 0; column < totals.columns().size(); ++column) {
+                text_.append(begin);
+                if (!where.name.empty()) add(FMT_COMPILE("{1}{0}{2}{0}"), where.name, where.cpus);
+                row(totals, place, column);
+            }
+        }
+        output_.write({text_.data(), text_.size()});
+    }
+
+    template <typename Format, typename... Values>
+    void add(const Format& format, const Values&... values) {
+        fmt::format_to(std::back_inserter(text_), format, separator_, values...);
+    }
+
+    void row(const Totals& totals, std::size_t place, std::size_t column) {
+        const Column& about = totals.columns()[column];
+        const Count& count = totals.at(place, column);
+        if (!count.known())
+            text_.append(std::string_view("<not counted>"));
+        else if (about.scale == 1)
+            add(FMT_COMPILE("{1:.0f}"), count.value);
+        else
+            add(FMT_COMPILE("{1}"), count.value);
+        add(FMT_COMPILE("{0}{1}{0}{2}{0}{3}{0}{4:.2f}{0}"), about.unit, about.event, count.running,
+            100 * count.coverage());
+        if (const auto metric = subject_.metrics.of(totals, place, column))
+            add(FMT_COMPILE("{1:.6g}{0}{2}"), metric->value, metric->unit);
+        else
+            text_.append(separator_);
+        text_.push_back('\n');
+    }
+
+    Output& output_;
+    Subject subject_;
+    std::string separator_;
+    fmt::memory_buffer text_;
+};
+
+}  // namespace
+
+std::unique_ptr<Report> make_csv_report(Output& output, const Subject& subject,
+                                        std::string separator) {
+    return std::make_unique<CsvReport>(output, subject, std::move(separator));
+}
+
+}  // namespace tool

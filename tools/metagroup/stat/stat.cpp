@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+// metagroup stat: counts of all CPUs, once or at intervals.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+
+#include "child.hpp"
+#include "signals.hpp"
+#include "stat/options.hpp"
+#include "stat/report.hpp"
+#include "subcommands.hpp"
+#include "ticker.hpp"
+
+namespace tool {
+namespace {
+
+using metagroup::Delta;
+using metagroup::MetaGroup;
+using metagroup::Snapshot;
+
+std::string words(const std::vector<std::string>& command) {
+    return command.empty() ? "system wide" : fmt::format("{}", fmt::join(command, " "));
+}
+
+std::unique_ptr<Report> make_report(const StatOptions& options, Output& output,
+                                    const Subject& subject) {
+    if (options.json) return make_json_report(output, subject);
+    if (options.separator) return make_csv_report(output, subject, *options.separator);
+    return make_text_report(output, subject);
+}
+
+class Stat {
+  public:
+    explicit Stat(const StatOptions& options)
+        : options_(options),
+          output_(options.file),
+          group_(MetaGroup::open(options.selection.options())),
+          places_(options.by, options.selection.options().cpus),
+          totals_(group_, places_),
+          metrics_(totals_.columns()),
+          report_(make_report(options, output_,
+                              {places_, metrics_, words(options.command),
+                               std::string(metagroup::to_string(group_.backend()))})) {}
+
+    int run();
+
+  private:
+    using Clock = Signals::Clock;
+
+    void count(const Signals& signals, std::optional<Child>& child);
+    bool ended(int signal, std::optional<Child>& child) const;
+    void show_interval();
+    void sweep(Snapshot& snapshot);
+    double seconds(const Snapshot& snapshot) const;
+
+    const StatOptions& options_;
+    Output output_;
+    MetaGroup group_;
+    Places places_;
+    Totals totals_;
+    Metrics metrics_;
+    std::unique_ptr<Report> report_;
+    Self self_;
+    Snapshot first_;
+    Snapshot last_;
+    Snapshot now_;
+    std::uint64_t missed_ = 0;
+};
+
+void Stat::sweep(Snapshot& snapshot) {
+    group_.read(snapshot);
+    self_.add_sweep(snapshot);
+}
+
+double Stat::seconds(const Snapshot& snapshot) const {
+    return static_cast<double>(snapshot.begin_ns() - first_.begin_ns()) / 1e9;
+}
+
+void Stat::show_interval() {
+    sweep(now_);
+    totals_.clear();
+    totals_.add(Delta(last_, now_));
+    report_->interval(seconds(now_), totals_);
+    last_.swap(now_);
+}
+
+// After a wait that a signal ended.
+bool Stat::ended(int signal, std::optional<Child>& child) const {
+    if (signal == 0) return false;
+    if (signal != SIGCHLD) return true;
+    return child && child->status();
+}
+
+void Stat::count(const Signals& signals, std::optional<Child>& child) {
+    const auto start = Clock::now();
+    const auto end = options_.timeout() ? start + *options_.timeout() : Clock::time_point::max();
+    if (!options_.interval()) {
+        while (Clock::now() < end && !ended(signals.wait_until(end), child)) {
+        }
+        return;
+    }
+    Ticker ticker(*options_.interval(), start);
+    for (std::uint64_t shown = 0; options_.count == 0 || shown < options_.count;) {
+        if (const int signal = ticker.wait(signals)) {
+            if (ended(signal, child)) break;
+            continue;
+        }
+        self_.add_tick(ticker.lateness());
+        show_interval();
+        ++shown;
+        if (Clock::now() >= end) break;
+    }
+    missed_ = ticker.missed();
+}
+
+int Stat::run() {
+    const Signals signals{SIGINT, SIGTERM, SIGCHLD};
+    group_.enable();
+    sweep(first_);
+    last_ = first_;
+    std::optional<Child> child;
+    if (!options_.command.empty()) child.emplace(options_.command, signals);
+    count(signals, child);
+    const int status = child ? child->wait() : 0;
+
+    sweep(now_);
+    self_.end(missed_);
+    if (!options_.interval()) {
+        totals_.clear();
+        totals_.add(Delta(first_, now_));
+        report_->whole(seconds(now_), totals_);
+    }
+    report_->self(self_);
+    return status;
+}
+
+}  // namespace
+
+void add_stat(CLI::App& app, int& status) {
+    CLI::App* stat = app.add_subcommand("stat", "count events on all CPUs");
+    const auto options = std::make_shared<StatOptions>();
+    options->add_to(*stat);
+    stat->callback([options, &status] { status = Stat(*options).run(); });
+}
+
+}  // namespace tool

@@ -1,0 +1,11 @@
+// SPDX-License-Identifier: MIT
+// Each adds one subcommand; running it sets the exit status of the program.
+#pragma once
+
+#include <CLI/App.hpp>
+
+namespace tool {
+
+void add_stat(CLI::App& app, int& status);
+
+}  // namespace tool
