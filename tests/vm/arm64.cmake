@@ -22,8 +22,7 @@ function(add_arm64_test tier kernel cpus)
            --module ${PROJECT_SOURCE_DIR}/tests/testpmu ${ARGN})
   set_tests_properties(${name} PROPERTIES
     LABELS "${labels}" TIMEOUT 1100 RUN_SERIAL ON
-    FIXTURES_REQUIRED "kernel-${kernel};userland-arm64"
-    ENVIRONMENT METAGROUP_STRESS_SECONDS=${METAGROUP_STRESS_SECONDS})
+    FIXTURES_REQUIRED "kernel-${kernel};userland-arm64")
 endfunction()
 
 foreach(kernel ${METAGROUP_ARM64_KERNELS})
@@ -45,6 +44,7 @@ foreach(kernel ${METAGROUP_ARM64_KERNELS})
   add_arm64_test(integration ${kernel} 2 --
                  ${arm64}/tests/integration/metagroup_integration_tests)
   add_arm64_test(tools ${kernel} 2 --module ${PROJECT_SOURCE_DIR}/bench/floor
-                 --add ${arm64}/tools/metagroup-demo --add ${arm64}/bench/metagroup_bench --
+                 --add ${arm64}/tools/metagroup --add ${arm64}/tools/metagroup-demo
+                 --add ${arm64}/bench/metagroup_bench --
                  ${arm64}/tests/tools/metagroup_tools_tests "~[no-module]")
 endforeach()
