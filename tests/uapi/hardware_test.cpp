@@ -343,10 +343,9 @@ TEST_CASE("Sweeps go on while hardware groups come and go", "[hardware]") {
     const auto cpus = online_cpus();
     const Meta meta;
     REQUIRE(meta.attach(groups) == 0);
-    std::atomic<bool> stop = false;
     std::atomic<int> turns = 0;
-    std::thread others([&] {
-        while (!stop) {
+    const std::jthread others([&](const std::stop_token& stop) {
+        while (!stop.stop_requested()) {
             std::vector<EventGroup> guests;
             for (int i = 0; i < 12; ++i)
                 for (const int cpu : cpus)
@@ -357,6 +356,4 @@ TEST_CASE("Sweeps go on while hardware groups come and go", "[hardware]") {
     const auto end = std::chrono::steady_clock::now() + 2s;
     while (std::chrono::steady_clock::now() < end || turns < 3)
         require_between_own_reads(meta, groups);
-    stop = true;
-    others.join();
 }
