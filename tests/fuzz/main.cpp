@@ -128,7 +128,7 @@ class Run {
 
     void fail(unsigned thread, std::uint64_t number, const Outcome& outcome, const char* wrong) {
         failed_ = true;
-        std::printf("FAILED (seed %llu, thread %u, operation %llu): %s",
+        std::printf("WRONG (seed %llu, thread %u, operation %llu): %s",
                     static_cast<unsigned long long>(options_.seed), thread,
                     static_cast<unsigned long long>(number), name_of(outcome.call));
         for (const std::uint64_t argument : outcome.arguments)

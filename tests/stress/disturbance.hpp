@@ -8,7 +8,8 @@
 
 namespace stress {
 
-// A CPU goes and comes back. False if there is none that can.
+// A CPU goes and comes back. False if there is none that can: Linux 6.12 keeps some if others are
+// isolated.
 bool replug_cpu(World& world, Random& random);
 
 // One of: counters become fewer, so that groups take turns; events of the test PMU move to another

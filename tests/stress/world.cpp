@@ -100,7 +100,7 @@ void World::renew(unsigned index) {
 
 void World::fail(const std::string& what) {
     if (++failures_ > kMaxFailures) return;
-    std::printf("FAILED (seed %llu): %s\n", static_cast<unsigned long long>(seed), what.c_str());
+    std::printf("WRONG (seed %llu): %s\n", static_cast<unsigned long long>(seed), what.c_str());
     std::fflush(stdout);
 }
 
