@@ -5,10 +5,11 @@
 BUILD  ?= build
 KERNEL ?= 6.1
 CPUS   ?= 4
+FUZZ_SECONDS ?= 600
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check lint bench bench-full module shell install clean
+.PHONY: help deps build demo check lint fuzz coverage bench bench-full module shell install clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
@@ -38,6 +39,12 @@ check: build ## run all tests: lint, all tiers on all kernels, sanitizers, bench
 
 lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
+
+fuzz: deps ## give decoders and parsers anything, FUZZ_SECONDS (600) each (40 minutes)
+	@tests/fuzz/library/run --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS)
+
+coverage: deps ## tell which lines of the library the unit tier does not reach
+	@tests/coverage $(BUILD)/coverage
 
 bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (8 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
