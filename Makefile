@@ -5,10 +5,11 @@
 BUILD  ?= build
 KERNEL ?= 6.1
 CPUS   ?= 4
+FUZZ_SECONDS ?= 600
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check matrix lint stress soak bench bench-full module shell install clean
+.PHONY: help deps build demo check matrix lint stress soak fuzz coverage bench bench-full module shell install clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
@@ -54,6 +55,12 @@ stress: build ## everything at once for SECONDS (600) on 4 and on 8 CPUs
 soak: build ## sweeps at full rate for SECONDS (1800), with CPU hotplug; memory must not grow
 	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --timeout $$(($(or $(SECONDS),1800) + 120)) -- \
 		$(BUILD)/tests/soak/metagroup_soak --seconds $(or $(SECONDS),1800)
+
+fuzz: deps ## give decoders and parsers anything, FUZZ_SECONDS (600) each (40 minutes)
+	@tests/fuzz/library/run --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS)
+
+coverage: deps ## tell which lines of the library the unit tier does not reach
+	@tests/coverage $(BUILD)/coverage
 
 bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (8 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check

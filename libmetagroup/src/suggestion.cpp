@@ -14,6 +14,10 @@ char lower(char c) {
     return static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
 }
 
+bool same_letter(char a, char b) {
+    return lower(a) == lower(b);
+}
+
 }  // namespace
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -47,7 +51,11 @@ std::vector<std::string> near_matches(std::string_view word,
     std::vector<std::pair<std::size_t, std::string>> found;
     for (const std::string& candidate : candidates) {
         const bool extends = word.size() >= 3 && candidate.size() > word.size() &&
-                             edit_distance(word, candidate.substr(0, word.size())) == 0;
+                             std::equal(word.begin(), word.end(), candidate.begin(), same_letter);
+        // No word is nearer than their lengths differ; there are thousands to look at.
+        const bool in_reach =
+            candidate.size() <= word.size() + limit && word.size() <= candidate.size() + limit;
+        if (!extends && !in_reach) continue;
         const std::size_t distance = edit_distance(word, candidate);
         if (distance <= limit) {
             found.emplace_back(distance, candidate);

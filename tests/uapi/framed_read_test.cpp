@@ -126,7 +126,8 @@ TEST_CASE("Memory that cannot be written is refused in both formats and loses no
     REQUIRE(meta.attach(groups) == 0);
     void* const page = ::mmap(nullptr, 8192, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     REQUIRE(page != MAP_FAILED);
-    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format :
+         std::initializer_list<unsigned>{PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
         CAPTURE(format);
         REQUIRE(meta.set_format(format) == 0);
         REQUIRE(meta.read(nullptr, 8192) == -EFAULT);

@@ -50,7 +50,8 @@ TEST_CASE("A read allocates nothing in the kernel, which a read per CPU does") {
         page("kmem/mm_page_alloc");
     const auto allocations = [&] { return slab.count() + cache.count() + page.count(); };
 
-    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format :
+         std::initializer_list<unsigned>{PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
         REQUIRE(meta.set_format(format) == 0);
         REQUIRE(meta.read(buffer.data(), buffer.size()) > 0);
         const auto before = allocations();

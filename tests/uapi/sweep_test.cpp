@@ -191,7 +191,8 @@ TEST_CASE("A mask or a buffer that is not memory fails the sweep and loses nothi
     const Two two;
     __u64 word = 1;
     Bytes buffer(64 * 1024);
-    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format :
+         std::initializer_list<unsigned>{PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
         CAPTURE(format);
         REQUIRE(two.meta.set_format(format) == 0);
         perf_metagroup_sweep arg{};
@@ -224,7 +225,8 @@ TEST_CASE("A mask or a buffer that is not memory fails the sweep and loses nothi
 
 TEST_CASE("A buffer that the chosen CPUs fill to the last byte is large enough, one less is not") {
     const Two two;
-    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format :
+         std::initializer_list<unsigned>{PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
         CAPTURE(format);
         REQUIRE(two.meta.set_format(format) == 0);
         Bytes buffer(two.meta.sweep_copy({0}).size());

@@ -156,3 +156,25 @@ TEST_CASE("a read that a signal interrupted begins again") {
     std::array<std::byte, 64> buffer{};
     CHECK(device.read(buffer) == 64);
 }
+
+TEST_CASE("a mode is told to the module, a refused one says why") {
+    FakeModule module;
+    Device device = Device::open(FakeModule::path());
+    device.set_mode({.quiet = true, .spare_isolated = true});
+    CHECK(module.mode == (PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED));
+    module.mode_errno = EUSERS;
+    const auto crowded = error_of([&] { device.set_mode({.quiet = true}); });
+    CHECK_THAT(crowded.what(), ContainsSubstring("too many quiet meta-groups"));
+    module.mode_errno = ENOMEM;
+    CHECK(error_of([&] { device.set_mode({.quiet = true}); }).code().value() == ENOMEM);
+}
+
+TEST_CASE("a read of some CPUs tells the module which") {
+    FakeModule module;
+    Device device = Device::open(FakeModule::path());
+    Snapshot shot;
+    const std::array<std::uint64_t, 2> mask{5, 1};
+    device.read(shot, mask);
+    CHECK(module.swept_cpus == std::vector<std::uint64_t>{5, 1});
+    CHECK(shot.sequence() == 1);
+}

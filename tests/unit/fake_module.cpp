@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -46,8 +47,10 @@ bool is_device(int fd) {
 extern "C" {
 int __real_ioctl(int fd, unsigned long request, ...);
 ssize_t __real_read(int fd, void* buffer, std::size_t size);
+void* __real_mmap(void* at, std::size_t size, int protection, int flags, int fd, off_t offset);
 int __wrap_ioctl(int fd, unsigned long request, ...);
 ssize_t __wrap_read(int fd, void* buffer, std::size_t size);
+void* __wrap_mmap(void* at, std::size_t size, int protection, int flags, int fd, off_t offset);
 
 int __wrap_ioctl(int fd, unsigned long request, ...) {
     va_list arguments;
@@ -67,6 +70,12 @@ ssize_t __wrap_read(int fd, void* buffer, std::size_t size) {
         return installed->read(buffer, size);
     }
     return __real_read(fd, buffer, size);
+}
+
+void* __wrap_mmap(void* at, std::size_t size, int protection, int flags, int fd, off_t offset) {
+    using metagroup::test::installed;
+    if (installed != nullptr && metagroup::test::is_device(fd)) return installed->map(size);
+    return __real_mmap(at, size, protection, flags, fd, offset);
 }
 }
 // NOLINTEND(bugprone-reserved-identifier)
@@ -110,6 +119,12 @@ int FakeModule::control(unsigned long request, void* argument) {
         case PERF_METAGROUP_IOC_RESET:
             ++resets;
             return for_all(PERF_EVENT_IOC_RESET);
+        case PERF_METAGROUP_IOC_SWEEP:
+            return sweep(static_cast<perf_metagroup_sweep*>(argument));
+        case PERF_METAGROUP_IOC_SET_MODE:
+            if (mode_errno != 0) return fail(mode_errno);
+            mode = static_cast<perf_metagroup_mode*>(argument)->mode;
+            return 0;
         default:
             return fail(ENOTTY);
     }
@@ -129,7 +144,7 @@ int FakeModule::info(perf_metagroup_info& info) {
     info.features = PERF_METAGROUP_FEATURE_FRAMED;
     info.max_members = max_members;
     info.members = static_cast<__u32>(members_.size());
-    info.framed_size = sizeof(perf_metagroup_snapshot) + members_.size() * stride();
+    info.framed_size = snapshot_size();
     headroom += grow_after_info;
     grow_after_info = 0;
     return 0;
@@ -174,13 +189,52 @@ int FakeModule::member(perf_metagroup_member& member) {
     return 0;
 }
 
+std::size_t FakeModule::snapshot_size() const {
+    return sizeof(perf_metagroup_snapshot) + members_.size() * stride();
+}
+
+perf_metagroup_snapshot& FakeModule::mapped_header() const {
+    return *reinterpret_cast<perf_metagroup_snapshot*>(mapped_.data());
+}
+
+// A copy is of all CPUs, whichever were asked for.
+int FakeModule::sweep(const perf_metagroup_sweep* sweep) {
+    if (sweep != nullptr && sweep->buffer != 0) {
+        // The ABI carries addresses as numbers. NOLINTBEGIN(performance-no-int-to-ptr)
+        const auto* words =
+            reinterpret_cast<const __u64*>(static_cast<std::uintptr_t>(sweep->cpus));
+        swept_cpus.assign(words, words + sweep->nr_words);
+        return static_cast<int>(
+            read(reinterpret_cast<void*>(static_cast<std::uintptr_t>(sweep->buffer)),
+                 sweep->buffer_size));
+        // NOLINTEND(performance-no-int-to-ptr)
+    }
+    if (mapped_.size() < snapshot_size()) {
+        mapped_header().flags |= PERF_METAGROUP_SNAPSHOT_MOVED;
+        return 0;
+    }
+    return read(mapped_.data(), mapped_.size()) < 0 ? -1 : 0;
+}
+
+void* FakeModule::map(std::size_t size) {
+    if (map_errno != 0) {
+        errno = map_errno;
+        return MAP_FAILED;
+    }
+    void* const memory =
+        __real_mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    mapped_ = {static_cast<std::byte*>(memory), size};
+    read(memory, size);
+    return memory;
+}
+
 long FakeModule::read(void* buffer, std::size_t size) {
     ++reads;
     if (interrupt_reads > 0) {
         --interrupt_reads;
         return fail(EINTR);
     }
-    const std::size_t need = sizeof(perf_metagroup_snapshot) + members_.size() * stride();
+    const std::size_t need = snapshot_size();
     if (size < need) return fail(ENOSPC);
     perf_metagroup_snapshot header{};
     header.size = sizeof(header);

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <metagroup/detail/unique_fd.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,7 +35,9 @@ class FakeModule {
     int refuse_attach = -1;           ///< call of ATTACH (from 0) that fails…
     int attach_errno = 0;             ///< …with this errno…
     std::uint32_t attach_reason = 0;  ///< …and this reason, blaming index 0
-    int interrupt_reads = 0;          ///< reads that fail with EINTR first
+    int interrupt_reads = 0;          ///< reads and sweeps that fail with EINTR first
+    int map_errno = 0;                ///< mmap(2) fails with it
+    int mode_errno = 0;               ///< SET_MODE fails with it
 
     // What it saw.
     std::vector<std::size_t> batches;  ///< descriptors of each ATTACH
@@ -44,9 +47,14 @@ class FakeModule {
     int resets = 0;
     int reads = 0;
     std::uint32_t format = PERF_METAGROUP_FORMAT_RAW;
+    std::uint32_t mode = 0;
+    std::vector<std::uint64_t> swept_cpus;  ///< words of the last SWEEP
 
     int control(unsigned long request, void* argument);
     long read(void* buffer, std::size_t size);
+    void* map(std::size_t size);
+    /// The header that the last mapping shows.
+    [[nodiscard]] perf_metagroup_snapshot& mapped_header() const;
 
   private:
     struct Member {
@@ -57,9 +65,12 @@ class FakeModule {
     int info(perf_metagroup_info& info);
     int member(perf_metagroup_member& member);
     int for_all(unsigned long request);
+    int sweep(const perf_metagroup_sweep* sweep);
     [[nodiscard]] std::size_t stride() const;
+    [[nodiscard]] std::size_t snapshot_size() const;
 
     std::vector<Member> members_;
+    std::span<std::byte> mapped_;
     std::uint64_t sequence_ = 0;
 };
 

@@ -26,6 +26,9 @@ TEST_CASE("a level alone excludes the others") {
     CHECK(both.exclude_user == 0);
     CHECK(both.exclude_kernel == 0);
     CHECK(both.exclude_hv == 1);
+    const auto hypervisor = with("h");
+    CHECK(hypervisor.exclude_hv == 0);
+    CHECK(hypervisor.exclude_user == 1);
 }
 
 TEST_CASE("levels of the group add to those of the event") {

@@ -86,6 +86,8 @@ TEST_CASE("a device that cannot be opened says what to do") {
                ContainsSubstring("no /dev/x") && ContainsSubstring("modprobe perf_metagroup"));
     CHECK_THAT(explain_device(EACCES, "/dev/x"), ContainsSubstring("no permission"));
     CHECK_THAT(explain_device(ENOTTY, "/dev/x"), ContainsSubstring("not the device"));
+    CHECK_THAT(explain_device(EMFILE, "/dev/x"), ContainsSubstring("ulimit -n"));
+    CHECK_THAT(explain_device(EIO, "/dev/x"), ContainsSubstring("cannot open /dev/x"));
 }
 
 TEST_CASE("a refused attach names the descriptor and what is wrong with it") {

@@ -277,3 +277,12 @@ TEST_CASE("a copy of a snapshot does not look at the original's bytes") {
     original.reset();
     CHECK(copy[1].raw(0) == 30);
 }
+
+TEST_CASE("every status has a name, also one of a later kernel") {
+    using metagroup::to_string;
+    CHECK(to_string(Status::offline) == "offline");
+    CHECK(to_string(Status::revoked) == "revoked");
+    CHECK(to_string(Status::idle) == "idle");
+    CHECK(to_string(Status::spared) == "spared");
+    CHECK(to_string(Status{99}) == "unknown");
+}

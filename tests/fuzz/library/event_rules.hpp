@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: MIT
+// What holds for every list of events.
+#pragma once
+
+#include <string_view>
+
+#include "file.hpp"
+
+namespace metagroup::fuzz {
+
+/// Reads the list on that system, or has it refused with a place in the text.
+void read_events(std::string_view text, const detail::SystemPaths& paths);
+
+}  // namespace metagroup::fuzz

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: MIT
+#include "snapshot_rules.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <metagroup/snapshot.hpp>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <utility>
+
+namespace metagroup::fuzz {
+namespace {
+
+template <typename Header>
+Header header_at(Bytes bytes, std::size_t offset) {
+    return Input(bytes.subspan(offset)).take<Header>();
+}
+
+void hold_rules_of_record(const MemberView& member, Bytes frame) {
+    const auto record = header_at<perf_metagroup_record>(frame, 0);
+    const Bytes bytes = member.payload_bytes();
+    const bool fits = record.header >= sizeof(record) && record.header <= frame.size() &&
+                      record.size <= frame.size() - record.header;
+    demand(fits ? bytes.data() == frame.data() + record.header && bytes.size() == record.size
+                : bytes.empty(),
+           "a payload lies in its record, where and as long as the record says");
+    demand(member.member() == record.member && member.time_ns() == record.time &&
+               static_cast<std::uint32_t>(member.status()) == record.status,
+           "a record shows what is in it");
+    demand(!to_string(member.status()).empty(), "every status has a name");
+
+    const auto& payload = member.payload();
+    demand(!payload || payload_size(member.read_format(), member.nr()) == bytes.size(),
+           "a payload is as long as its format wants");
+    demand(member.nr() == (payload ? payload->nr() : 0), "no payload, no events");
+    for (std::size_t i = 0; i < member.nr(); ++i) {
+        demand(member.raw(i) == payload->value(i), "every event of a payload has a count");
+        const auto scaled = member.scaled(i);
+        demand(!scaled || (member.time_enabled() && member.time_running().value_or(0) > 0),
+               "only what was counted is scaled");
+    }
+    demand(!member.raw(member.nr()) && !member.scaled(member.nr()) && !member.id(member.nr()) &&
+               !member.lost(member.nr()),
+           "an event that is not there has no count");
+}
+
+void hold_rules(const SnapshotView& view, Bytes bytes) {
+    const auto head = header_at<perf_metagroup_snapshot>(bytes, 0);
+    demand(view.bytes().data() == bytes.data() && view.bytes().size() <= bytes.size(),
+           "a snapshot lies in the bytes that it is made of");
+    demand(view.size() == head.count, "a snapshot has as many records as its header says");
+
+    const bool sorted = rising(view);
+    std::size_t i = 0;
+    for (const MemberView& member : view) {
+        hold_rules_of_record(member,
+                             view.bytes().subspan(head.size + i * head.stride, head.stride));
+        const auto found = view.find(member.member());
+        demand(!found || found->member() == member.member(), "who is found is who was sought");
+        demand(!sorted || (found && found->payload_bytes().data() == member.payload_bytes().data()),
+               "every member is found if their numbers rise");
+        ++i;
+    }
+    demand(i == view.size(), "walking meets every record");
+    static_cast<void>(view.skew_ns());
+    try {
+        static_cast<void>(view[view.size()]);
+        demand(false, "a record that is not there is an error");
+    } catch (const std::out_of_range&) {
+    }
+}
+
+std::optional<SnapshotView> view_of(Bytes bytes) {
+    try {
+        return SnapshotView(bytes);
+    } catch (const std::system_error& error) {
+        demand(error.code().value() == EBADMSG, "what is no snapshot is a bad message");
+        return std::nullopt;
+    }
+}
+
+// The buffer is larger than what was read, as it is when a snapshot is used again.
+bool commit(Snapshot& snapshot, Bytes bytes) {
+    constexpr std::size_t more = 64;
+    std::ranges::copy(bytes, snapshot.prepare(bytes.size() + more).begin());
+    try {
+        snapshot.commit(bytes.size());
+        return true;
+    } catch (const std::system_error&) {
+        demand(snapshot.empty(), "a snapshot that was refused is empty");
+        return false;
+    }
+}
+
+}  // namespace
+
+std::vector<test::Frame> take_frames(Input& input) {
+    constexpr std::uint8_t most_frames = 8;
+    constexpr std::uint8_t most_events = 6;
+    constexpr std::uint8_t formats = ReadFormat::all + 1;
+    constexpr std::uint8_t statuses = PERF_METAGROUP_SPARED + 2;
+    std::vector<test::Frame> frames(input.below(most_frames + 1));
+    std::uint32_t member = 0;
+    for (test::Frame& frame : frames) {
+        member += 1U + input.below(4);
+        frame.member = member;
+        frame.cpu = input.take<std::uint8_t>();
+        frame.time = input.take<std::uint16_t>();
+        frame.status = input.below(statuses);
+        frame.read_format = input.below(formats);
+        std::vector<test::Event> events(input.below(most_events + 1));
+        if (events.empty()) continue;
+        for (test::Event& event : events) {
+            event = {input.take<std::uint16_t>(), input.below(16), input.below(16)};
+        }
+        frame.payload = test::payload(frame.read_format, events, input.take<std::uint16_t>(),
+                                      input.take<std::uint16_t>());
+    }
+    return frames;
+}
+
+void damage(test::Bytes& bytes, Input& input) {
+    while (!input.empty()) {
+        const std::size_t offset = input.take<std::uint16_t>() % bytes.size();
+        const auto word = input.take<std::uint32_t>();
+        std::memcpy(bytes.data() + offset, &word, std::min(sizeof(word), bytes.size() - offset));
+    }
+}
+
+bool rising(const SnapshotView& view) {
+    for (std::size_t i = 1; i < view.size(); ++i) {
+        if (view[i - 1].member() >= view[i].member()) return false;
+    }
+    return true;
+}
+
+void decode(Bytes bytes) {
+    const auto view = view_of(bytes);
+    if (view) hold_rules(*view, bytes);
+
+    Snapshot snapshot;
+    demand(commit(snapshot, bytes) == view.has_value(), "a snapshot takes what a view takes");
+    if (!view) return;
+    const Snapshot copy = snapshot;
+    const Snapshot moved = std::move(snapshot);
+    demand(std::ranges::equal(copy.bytes(), view->bytes()) &&
+               std::ranges::equal(moved.bytes(), view->bytes()),
+           "a copy has the same bytes");
+    demand(copy.bytes().data() != moved.bytes().data(), "a copy has bytes of its own");
+    hold_rules(copy, copy.bytes());
+}
+
+}  // namespace metagroup::fuzz

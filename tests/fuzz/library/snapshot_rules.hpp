@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: MIT
+// Snapshots made of a fuzzer's bytes, and what holds for all snapshots.
+#pragma once
+
+#include <vector>
+
+#include "input.hpp"
+#include "support/frame_builder.hpp"
+
+namespace metagroup::fuzz {
+
+/// Frames of members with rising numbers, as a kernel may return them.
+std::vector<test::Frame> take_frames(Input& input);
+
+/// Overwrites words in places that the rest of the input names.
+void damage(test::Bytes& bytes, Input& input);
+
+/// Whether the numbers of the members rise, as they do unless damaged.
+bool rising(const SnapshotView& view);
+
+/// Decodes the bytes as a FRAMED read in all ways that there are, or has them refused.
+void decode(Bytes bytes);
+
+}  // namespace metagroup::fuzz

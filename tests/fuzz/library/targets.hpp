@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// What is fuzzed. A target feeds its input to a part of the library and demands that the rules of
+// that part hold; a rule that is broken ends the program.
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string_view>
+
+namespace metagroup::fuzz {
+
+using Bytes = std::span<const std::byte>;
+
+void cpu_list(Bytes input);
+void damaged_snapshot(Bytes input);
+void delta(Bytes input);
+void event_list(Bytes input);
+void payload(Bytes input);
+void pmu_format(Bytes input);
+void snapshot(Bytes input);
+void system_files(Bytes input);
+
+inline void demand(bool holds, const char* rule) {
+    if (holds) return;
+    std::fprintf(stderr, "broken rule: %s\n", rule);
+    std::abort();
+}
+
+inline std::string_view as_text(Bytes input) {
+    return {reinterpret_cast<const char*>(input.data()), input.size()};
+}
+
+}  // namespace metagroup::fuzz
