@@ -8,12 +8,12 @@ CPUS   ?= 4
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check lint bench bench-full module shell install clean
+.PHONY: help deps build demo check check-debug lint bench bench-full module shell install clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Set KERNEL (now $(KERNEL); see tests/vm/kernels) and CPUS (now $(CPUS)) for demo, bench and shell.'
 
@@ -33,8 +33,11 @@ demo: build ## boot a kernel with the module and read its counters in both ways
 
 check: build ## run all tests: lint, all tiers on all kernels, sanitizers, benchmark
 	@echo 'make: all tests (about 30 minutes; the first time 3 more) ...'
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error; status=$$?; \
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -LE '^debug$$'; status=$$?; \
 		tests/report $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
+
+check-debug: build ## run all tiers on kernels with KASAN, lockdep, KCSAN (hours; kernels are built first)
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^debug'
 
 lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
