@@ -9,12 +9,12 @@ FUZZ_SECONDS ?= 600
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check matrix lint stress soak fuzz coverage bench bench-full module shell install clean
+.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Set KERNEL (now $(KERNEL); see tests/vm/kernels) and CPUS (now $(CPUS)) for demo, bench and shell.'
 
@@ -34,7 +34,7 @@ demo: build ## boot a kernel with the module and read its counters in both ways
 
 check: build ## run all tests: lint, all tiers on two kernels, some on more, sanitizers, benchmark
 	@echo 'make: all tests (about 40 minutes; the first time 5 more) ...'
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -LE '^matrix$$'; status=$$?; \
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -LE '^(matrix|debug)$$'; status=$$?; \
 		tests/report $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
 
 matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 (1 hour)
@@ -42,6 +42,9 @@ matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^guest$$'; status=$$?; \
 		cp $(BUILD)/Testing/Temporary/LastTest.log $(BUILD)/matrix.log; \
 		tests/matrix-table $(BUILD)/matrix.log && exit $$status
+
+check-debug: build ## run all tiers on kernels with KASAN, lockdep, KCSAN (hours; kernels are built first)
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^debug'
 
 lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint

@@ -137,23 +137,11 @@ int mg_group_find(const struct mg_group *group, u32 id)
 	return -ENOENT;
 }
 
-int mg_group_detach(struct mg_group *group, u32 id)
+/* With the mutex held. Return: the member, which is to be destroyed without it. */
+static struct mg_member *mg_group_remove(struct mg_group *group, u32 index)
 {
-	struct mg_member *member;
-	int index;
-	int err;
+	struct mg_member *member = group->members[index];
 
-	err = mg_group_lock(group);
-	if (err)
-		return err;
-
-	index = mg_group_find(group, id);
-	if (index < 0) {
-		mg_group_unlock(group);
-		return index;
-	}
-
-	member = group->members[index];
 	mg_group_unlink(group, member);
 	group->nr_members--;
 	memmove(&group->members[index], &group->members[index + 1],
@@ -165,8 +153,43 @@ int mg_group_detach(struct mg_group *group, u32 id)
 		mg_snapshot_reset(&group->snapshot);
 	mg_group_lay_out(group);
 	mg_snapshot_write_end(&group->snapshot);
+	return member;
+}
+
+int mg_group_detach(struct mg_group *group, u32 id)
+{
+	struct mg_member *member;
+	int index;
+	int err;
+
+	err = mg_group_lock(group);
+	if (err)
+		return err;
+	index = mg_group_find(group, id);
+	if (index < 0) {
+		mg_group_unlock(group);
+		return index;
+	}
+	member = mg_group_remove(group, index);
 	mg_group_unlock(group);
 
 	mg_member_destroy(member);
 	return 0;
+}
+
+/* Undo mg_group_attach(); nobody was told of the new members yet. */
+void mg_group_detach_new(struct mg_group *group, u32 first, u32 count)
+{
+	struct mg_member *member;
+	int index;
+
+	while (count--) {
+		/* No signal may leave some of them attached. */
+		mutex_lock(&group->mutex);
+		index = mg_group_find(group, first + count);
+		member = index < 0 ? NULL : mg_group_remove(group, index);
+		mg_group_unlock(group);
+		if (member)
+			mg_member_destroy(member);
+	}
 }

@@ -9,7 +9,8 @@
 #include "handle.h"
 #include "sweep.h"
 
-static bool mg_asked(const struct mg_member *member, const struct cpumask *asked)
+/* Inline: no function may be called while the user's memory is open. */
+static __always_inline bool mg_asked(const struct mg_member *member, const struct cpumask *asked)
 {
 	return !asked || cpumask_test_cpu(member->cpu, asked);
 }

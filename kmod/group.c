@@ -141,8 +141,8 @@ u32 mg_group_link(struct mg_group *group, struct mg_member *member, int cpu)
 	mg_quiet_wake(on_cpu);
 	for (; *link; link = &(*link)->next)
 		before++;
-	*link = member;
 	member->next = NULL;
+	WRITE_ONCE(*link, member);	/* mg_quiet_cpu_idle() looks without the lock */
 	raw_spin_unlock_irq(&on_cpu->lock);
 
 	member->cpu = cpu;
@@ -160,7 +160,7 @@ void mg_group_unlink(struct mg_group *group, struct mg_member *member)
 	mg_quiet_wake(on_cpu);
 	while (*link != member)
 		link = &(*link)->next;
-	*link = member->next;
+	WRITE_ONCE(*link, member->next);
 	raw_spin_unlock_irq(&on_cpu->lock);
 
 	if (!on_cpu->first) {

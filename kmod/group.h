@@ -98,6 +98,7 @@ static inline void mg_group_unlock(struct mg_group *group)
 int mg_group_attach(struct mg_group *group, const s32 *fds, u32 count,
 		    u32 *first, u32 *failed, u32 *reason);
 int mg_group_detach(struct mg_group *group, u32 id);
+void mg_group_detach_new(struct mg_group *group, u32 first, u32 count);
 int mg_group_control(struct mg_group *group, unsigned int perf_cmd);
 int mg_group_set_mode(struct mg_group *group, u32 mode);
 int mg_group_info(struct mg_group *group, struct mg_group_info *info);

@@ -118,6 +118,8 @@ static long mg_ioctl_attach(struct mg_handle *handle, void __user *uarg)
 	kvfree(fds);
 
 	err_out = mg_copy_out(uarg, &arg, sizeof(arg));
+	if (!err && err_out)
+		mg_group_detach_new(handle->group, arg.first, arg.count);
 	return err ?: err_out;
 }
 

@@ -8,6 +8,7 @@
  * every sleep, with interrupts off, and after it, in older kernels with
  * interrupts on.
  */
+#include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/errno.h>
 #include <linux/irqflags.h>
@@ -123,8 +124,11 @@ bool mg_quiet_read(struct mg_group *group, int cpu)
 	naps = smp_load_acquire(&on_cpu->naps);
 	if (!(naps & 1))
 		return false;
-	/* Interrupted asleep, it is still on its way to say that it woke. */
-	if (on_cpu->asleep.mono < on_cpu->swept)
+	/*
+	 * Interrupted asleep, it is still on its way to say that it woke. Should
+	 * @asleep change meanwhile, so does @naps, here and in mg_read_asleep().
+	 */
+	if (data_race(on_cpu->asleep.mono) < on_cpu->swept)
 		return false;
 
 	if (!mg_read_asleep(group, cpu))

@@ -8,6 +8,7 @@
  *
  * Every instruction here is taken from the work of every CPU, at every sweep.
  */
+#include <linux/compiler.h>
 #include <linux/cpumask.h>
 #include <linux/irqflags.h>
 #include <linux/ktime.h>
@@ -357,12 +358,13 @@ bool mg_read_asleep(struct mg_group *group, int cpu)
 {
 	u32 room = mg_snapshot_room(&group->snapshot);
 	struct mg_cpu *on_cpu = &group->on_cpu[cpu];
+	struct mg_now asleep = data_race(on_cpu->asleep);	/* see mg_quiet_read() */
 	struct mg_member *member;
 	int ret;
 
 	for (member = on_cpu->first; member; member = member->next) {
 		local_irq_disable();
-		ret = mg_read_event_asleep(&member->source, on_cpu->asleep,
+		ret = mg_read_event_asleep(&member->source, asleep,
 					   member->record, room);
 		local_irq_enable();
 		if (ret < 0)

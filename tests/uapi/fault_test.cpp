@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: MIT
+// Every allocation of every call fails once, and every copy to and from the user.
+#include <catch2/catch_test_macros.hpp>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <iostream>
+
+#include "support/cpus.hpp"
+#include "support/faults.hpp"
+#include "support/meta.hpp"
+#include "support/perf.hpp"
+
+using namespace metagroup::test;
+
+namespace {
+
+constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+
+// So many that to attach all of them makes the module enlarge what it has.
+constexpr std::size_t kGroups = 40;
+
+void need_faults() {
+    if (!prepare_faults()) SKIP("this kernel injects no faults (CONFIG_FAULT_INJECTION)");
+}
+
+std::vector<EventGroup> open_stopped_groups() {
+    const auto cpus = online_cpus();
+    std::vector<EventGroup> groups;
+    for (std::size_t i = 0; i < kGroups; ++i)
+        groups.push_back(open_group(cpus[i % cpus.size()], kFormat, 1, true));
+    return groups;
+}
+
+// A meta-group of which the first `members` groups are members.
+struct World {
+    World(const std::vector<EventGroup>& all, std::size_t members) : groups(all) {
+        for (std::size_t i = 0; i < members; ++i)
+            REQUIRE(meta.attach(all[i]) == 0);
+        for (const EventGroup& group : all)
+            leaders.push_back(group.leader());
+    }
+
+    // INFO and GET_MEMBER.
+    Bytes state() const {
+        Bytes bytes;
+        const auto append = [&](const auto& arg) {
+            const auto* first = reinterpret_cast<const unsigned char*>(&arg);
+            bytes.insert(bytes.end(), first, first + sizeof(arg));
+        };
+        append(meta.info());
+        for (unsigned number = 0; number < leaders.size(); ++number) {
+            perf_metagroup_member arg{};
+            arg.member = number;
+            append(meta.member(arg));
+            append(arg);
+        }
+        return bytes;
+    }
+
+    // By both ways to read, whatever the format is.
+    void require_reads_right() const {
+        const unsigned format = meta.info().format;
+        const std::size_t members = meta.info().members;
+        REQUIRE(members <= groups.size());
+        const Framed framed = read_framed(meta);
+        REQUIRE(framed.frames.size() == members);
+        REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
+        Bytes expected;
+        for (std::size_t i = 0; i < members; ++i) {
+            const Bytes one = groups[i].read();
+            REQUIRE(framed.frames[i].payload == one);
+            expected.insert(expected.end(), one.begin(), one.end());
+        }
+        REQUIRE(meta.read() == expected);
+        REQUIRE(meta.set_format(format) == 0);
+    }
+
+    const std::vector<EventGroup>& groups;
+    std::vector<int> leaders;
+    Meta meta;
+};
+
+using Call = std::function<long(const World&)>;
+
+struct Counts {
+    unsigned faults = 0, no_memory = 0, bad_copies = 0;
+};
+
+// A call with a fault at its first chance, its second ... until it has no more. Each must either go
+// well all the same, or fail and leave no trace. `done` checks and undoes what it did.
+Counts fail_each(
+    const char* name, const std::function<World()>& prepare, const Call& call,
+    const std::function<void(const World&)>& done = [](const World&) {}) {
+    Counts counts;
+    for (unsigned nth = 1;; ++nth) {
+        CAPTURE(name, nth);
+        REQUIRE(nth < 1000);
+        const World world = prepare();
+        const Bytes before = world.state();
+        Fault fault(nth);
+        const long result = call(world);
+        const bool struck = fault.struck();
+        if (struck) ++counts.faults;
+        if (result < 0) {
+            REQUIRE(struck);
+            REQUIRE((result == -ENOMEM || result == -EFAULT));
+            ++(result == -ENOMEM ? counts.no_memory : counts.bad_copies);
+            REQUIRE(world.state() == before);
+            world.require_reads_right();
+            REQUIRE(call(world) >= 0);
+        }
+        done(world);
+        world.require_reads_right();
+        if (!struck) break;
+    }
+    std::cout << name << ": " << counts.faults << " faults, " << counts.no_memory << " times ENOMEM, "
+              << counts.bad_copies << " times EFAULT\n";
+    return counts;
+}
+
+// All groups are members; the first has then grown by so much that the snapshot has to.
+World grown(std::vector<EventGroup>& groups) {
+    groups[0].fds.resize(1);
+    World world(groups, groups.size());
+    for (int i = 0; i < 10; ++i)
+        groups[0].add(software_event(PERF_COUNT_SW_DUMMY, kFormat), online_cpus().front());
+    return world;
+}
+
+}  // namespace
+
+TEST_CASE("Open without memory fails, and the next one works", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    Fd fd;
+    const auto counts = fail_each(
+        "open", [&] { return World(groups, 1); },
+        [&](const World&) -> long {
+            fd.reset(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC));
+            return fd ? 0 : -errno;
+        },
+        [&](const World&) { fd.reset(); });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE("Attach without memory attaches nothing", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    const auto counts = fail_each(
+        "attach", [&] { return World(groups, 1); },
+        [&](const World& world) { return world.meta.attach(std::span(world.leaders).subspan(1)); },
+        [&](const World& world) { REQUIRE(world.meta.info().members == kGroups); });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE("Detach detaches, or it fails and does not", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    fail_each(
+        "detach", [&] { return World(groups, 3); },
+        [](const World& world) { return world.meta.detach(2); },
+        [](const World& world) { REQUIRE(world.meta.info().members == 2); });
+}
+
+TEST_CASE("A change of the format that fails changes nothing", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    fail_each(
+        "format", [&] { return World(groups, 2); },
+        [](const World& world) { return world.meta.set_format(PERF_METAGROUP_FORMAT_FRAMED); },
+        [](const World& world) {
+            REQUIRE(world.meta.info().format == PERF_METAGROUP_FORMAT_FRAMED);
+        });
+}
+
+TEST_CASE("A change of the mode without memory changes nothing", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    constexpr unsigned long kMode =
+        PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED;
+    const auto counts = fail_each(
+        "mode", [&] { return World(groups, 2); },
+        [](const World& world) { return world.meta.set_mode(kMode); },
+        [](const World& world) { REQUIRE(world.meta.info().mode == kMode); });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE("What is asked of a member without memory is told the next time", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    std::array<__u64, 4> ids{};
+    const auto counts = fail_each(
+        "member", [&] { return World(groups, 2); },
+        [&](const World& world) {
+            perf_metagroup_member arg{};
+            arg.member = 1;
+            arg.max_ids = ids.size();
+            arg.ids = reinterpret_cast<std::uintptr_t>(ids.data());
+            return world.meta.member(arg);
+        },
+        [&](const World&) { REQUIRE(ids[0] == groups[1].id(0)); });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE("A mapping without memory fails, and the next one shows the snapshot", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    void* at = MAP_FAILED;
+    std::size_t size = 0;
+    const auto counts = fail_each(
+        "mmap",
+        [&] {
+            World world(groups, kGroups);
+            size = world.meta.info().framed_size;
+            REQUIRE(world.meta.sweep() == 0);
+            return world;
+        },
+        [&](const World& world) -> long {
+            at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, world.meta.fd(), 0);
+            return at == MAP_FAILED ? -errno : 0;
+        },
+        [&](const World&) {
+            const auto* const bytes = static_cast<const unsigned char*>(at);
+            REQUIRE(take_apart(Bytes(bytes, bytes + size)).frames.size() == kGroups);
+            REQUIRE(::munmap(at, size) == 0);
+        });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE("A read that fails loses nothing, in both formats, of all CPUs or some", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    Bytes buffer(64 * 1024);
+    std::array<__u64, 1> cpus{1};
+    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+        const auto prepare = [&] {
+            World world(groups, kGroups);
+            REQUIRE(world.meta.set_format(format) == 0);
+            return world;
+        };
+        const bool framed = format == PERF_METAGROUP_FORMAT_FRAMED;
+        fail_each(framed ? "read, framed" : "read, raw", prepare, [&](const World& world) {
+            return world.meta.read(buffer.data(), buffer.size());
+        });
+        fail_each(framed ? "sweep with mask, framed" : "sweep with mask, raw", prepare,
+                  [&](const World& world) {
+                      perf_metagroup_sweep arg{};
+                      arg.cpus = reinterpret_cast<std::uintptr_t>(cpus.data());
+                      arg.nr_words = cpus.size();
+                      arg.buffer = reinterpret_cast<std::uintptr_t>(buffer.data());
+                      arg.buffer_size = buffer.size();
+                      return world.meta.sweep(arg);
+                  });
+    }
+}
+
+TEST_CASE("A read for which a group has grown is right in spite of any fault", "[fault]") {
+    need_faults();
+    auto groups = open_stopped_groups();
+    Bytes buffer(64 * 1024);
+    // Room for more than is needed is asked for first, so one fault never fails the read.
+    const auto counts = fail_each(
+        "growth", [&] { return grown(groups); },
+        [&](const World& world) { return world.meta.read(buffer.data(), buffer.size()); });
+    REQUIRE(counts.faults > 0);
+    REQUIRE(counts.no_memory == 0);
+}
+
+TEST_CASE("A read for which a group has grown fails without pages, and the next is right",
+          "[fault]") {
+    need_faults();
+    auto groups = open_stopped_groups();
+    Bytes buffer(64 * 1024);
+    const World world = grown(groups);
+    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+        REQUIRE(world.meta.set_format(format) == 0);
+        const Bytes before = world.state();
+        NoPages no_pages;
+        const long result = world.meta.read(buffer.data(), buffer.size());
+        no_pages.end();
+        REQUIRE(result == -ENOMEM);
+        REQUIRE(world.state() == before);
+    }
+    world.require_reads_right();
+}
