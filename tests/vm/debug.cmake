@@ -3,7 +3,6 @@
 # built from sources, and slow.
 set(METAGROUP_DEBUG_KERNELS 7.3-kasan 7.3-kcsan CACHE STRING "Kernels to debug on; see tests/vm/kernels")
 set(METAGROUP_DEBUG_CPUS 2 4 CACHE STRING "Numbers of virtual CPUs to debug with")
-set(METAGROUP_DEBUG_STRESS_SECONDS 10 CACHE STRING "Duration of the stress tests there in seconds")
 
 foreach(kernel ${METAGROUP_DEBUG_KERNELS})
   add_test(NAME "build ${kernel}" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/fetch ${kernel})
@@ -16,8 +15,7 @@ function(add_debug_test name label kernel cpus)
   add_test(NAME ${name} COMMAND ${run} --kernel ${kernel} --cpus ${cpus} --timeout 1100
            --module ${PROJECT_SOURCE_DIR}/tests/testpmu ${ARGN})
   set_tests_properties(${name} PROPERTIES
-    LABELS ${label} TIMEOUT 1300 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel}
-    ENVIRONMENT METAGROUP_STRESS_SECONDS=${METAGROUP_DEBUG_STRESS_SECONDS})
+    LABELS ${label} TIMEOUT 1300 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel})
 endfunction()
 
 foreach(kernel ${METAGROUP_DEBUG_KERNELS})
@@ -33,7 +31,8 @@ foreach(kernel ${METAGROUP_DEBUG_KERNELS})
                    $<TARGET_FILE:metagroup_integration_tests>)
     add_debug_test("tools: ${guest}" debug ${kernel} ${cpus}
                    --module ${PROJECT_SOURCE_DIR}/bench/floor
-                   --add $<TARGET_FILE:metagroup-demo> --add $<TARGET_FILE:metagroup_bench> --
+                   --add $<TARGET_FILE:metagroup-tool> --add $<TARGET_FILE:metagroup-demo>
+                   --add $<TARGET_FILE:metagroup_bench> --
                    $<TARGET_FILE:metagroup_tools_tests> "~[no-module]")
   endforeach()
 endforeach()
@@ -42,3 +41,8 @@ endforeach()
 list(GET METAGROUP_DEBUG_KERNELS 0 kernel)
 add_debug_test("faults: ${kernel}, 2 CPUs" debug-short ${kernel} 2 --
                $<TARGET_FILE:metagroup_uapi_tests> "[fault]")
+add_debug_test("stress: ${kernel}, 4 CPUs" debug-short ${kernel} 4 --append isolcpus=3 --
+               $<TARGET_FILE:metagroup_stress> --seconds ${METAGROUP_STRESS_SECONDS})
+add_debug_test("fuzz: ${kernel}, 4 CPUs" debug-short ${kernel} 4 --append isolcpus=3 --
+               $<TARGET_FILE:metagroup_uapi_fuzz> --operations 1000000000
+               --seconds ${METAGROUP_FUZZ_SECONDS})
