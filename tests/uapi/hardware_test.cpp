@@ -300,7 +300,7 @@ TEST_CASE("A pinned group for which no counter is left is in error", "[hardware]
     REQUIRE(meta.attach(groups) == 0);
     REQUIRE(meta.attach(fine) == 0);
     const auto failed = static_cast<unsigned>(groups.size() - 1);
-    const std::size_t payload = 4 * 8;
+    const std::size_t payload = 4 * sizeof(std::uint64_t);
     REQUIRE(meta.member(failed).status == PERF_METAGROUP_ERROR);
     REQUIRE(meta.read().size() == groups.size() * payload);  // the others, and the last
 
