@@ -29,6 +29,10 @@ foreach(kernel ${METAGROUP_ARM64_KERNELS})
   add_test(NAME "fetch ${kernel}" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/fetch ${kernel})
   set_tests_properties("fetch ${kernel}" PROPERTIES
     LABELS "vm;arm64" TIMEOUT 900 FIXTURES_SETUP kernel-${kernel})
+  list(GET METAGROUP_ARM64_KERNELS 0 first)
+  if(NOT kernel STREQUAL first)
+    set_tests_properties("fetch ${kernel}" PROPERTIES LABELS "vm;arm64;matrix")
+  endif()
 
   foreach(cpus 2 5)
     add_arm64_test(uapi ${kernel} ${cpus} -- ${arm64}/tests/uapi/metagroup_uapi_tests)
