@@ -36,7 +36,7 @@ check: build ## run all tests: lint, all tiers on all kernels, sanitizers, bench
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -LE '^debug$$'; status=$$?; \
 		tests/report $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
 
-check-debug: build ## run all tiers on kernels with KASAN, lockdep, KCSAN (hours; kernels are built first)
+check-debug: build ## run all tiers on a kernel with KASAN and lockdep (an hour or more; it is built first)
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^debug'
 
 lint: build ## run the style and static checks only
