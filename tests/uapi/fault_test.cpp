@@ -119,8 +119,8 @@ Counts fail_each(
         world.require_reads_right();
         if (!struck) break;
     }
-    std::cout << name << ": " << counts.faults << " faults, " << counts.no_memory << " times ENOMEM, "
-              << counts.bad_copies << " times EFAULT\n";
+    std::cout << name << ": " << counts.faults << " faults, " << counts.no_memory
+              << " times ENOMEM, " << counts.bad_copies << " times EFAULT\n";
     return counts;
 }
 
@@ -182,8 +182,7 @@ TEST_CASE("A change of the format that fails changes nothing", "[fault]") {
 TEST_CASE("A change of the mode without memory changes nothing", "[fault]") {
     need_faults();
     const auto groups = open_stopped_groups();
-    constexpr unsigned long kMode =
-        PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED;
+    constexpr unsigned long kMode = PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED;
     const auto counts = fail_each(
         "mode", [&] { return World(groups, 2); },
         [](const World& world) { return world.meta.set_mode(kMode); },

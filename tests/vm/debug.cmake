@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-# All tiers once more, on kernels that watch memory, locks and races: `make check-debug`. They are
+# All tiers once more, on kernels that watch memory and locks: `make check-debug`. They are
 # built from sources, and slow.
-set(METAGROUP_DEBUG_KERNELS 7.3-kasan 7.3-kcsan CACHE STRING "Kernels to debug on; see tests/vm/kernels")
+set(METAGROUP_DEBUG_KERNELS 7.3-kasan CACHE STRING "Kernels to debug on; see tests/vm/kernels")
 set(METAGROUP_DEBUG_CPUS 2 4 CACHE STRING "Numbers of virtual CPUs to debug with")
 
 foreach(kernel ${METAGROUP_DEBUG_KERNELS})
