@@ -10,10 +10,11 @@
 
 namespace tool {
 
-Child::Child(const std::vector<std::string>& command, const Signals& signals) {
+Child::Child(std::vector<std::string> command, const Signals& signals) {
     std::vector<char*> arguments;
-    for (const std::string& word : command)
-        arguments.push_back(const_cast<char*>(word.c_str()));  // exec does not write to them
+    arguments.reserve(command.size() + 1);
+    for (std::string& word : command)
+        arguments.push_back(word.data());
     arguments.push_back(nullptr);
     posix_spawnattr_t attributes;
     ::posix_spawnattr_init(&attributes);

@@ -15,7 +15,7 @@ namespace tool {
 class Child {
   public:
     // \throws std::system_error that names the program.
-    Child(const std::vector<std::string>& command, const Signals& signals);
+    Child(std::vector<std::string> command, const Signals& signals);
 
     // Its exit status as a shell has it, once it has ended. Does not wait.
     std::optional<int> status();

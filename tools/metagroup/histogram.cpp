@@ -10,7 +10,7 @@ namespace tool {
 // Values below kSteps have a bucket each; of larger ones the highest bits choose.
 std::size_t Histogram::bucket(std::uint64_t value) {
     if (value < kSteps) return value;
-    const unsigned shift = static_cast<unsigned>(std::bit_width(value)) - kStepBits - 1;
+    const std::size_t shift = static_cast<std::size_t>(std::bit_width(value)) - kStepBits - 1;
     return (shift + 1) * kSteps + ((value >> shift) - kSteps);
 }
 

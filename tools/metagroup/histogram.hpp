@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 
 namespace tool {
@@ -17,8 +18,8 @@ class Histogram {
 
   private:
     // For each power of two, this many steps.
-    static constexpr unsigned kStepBits = 5;
-    static constexpr unsigned kSteps = 1U << kStepBits;
+    static constexpr std::size_t kStepBits = 5;
+    static constexpr std::size_t kSteps = 1U << kStepBits;
 
     static std::size_t bucket(std::uint64_t value);
     static std::uint64_t upper_end(std::size_t bucket);

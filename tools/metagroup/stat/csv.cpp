@@ -6,6 +6,8 @@
 
 #include <iterator>
 
+#include <utility>
+
 #include "stat/report.hpp"
 
 namespace tool {
@@ -13,8 +15,8 @@ namespace {
 
 class CsvReport final : public Report {
   public:
-    CsvReport(Output& output, const Subject& subject, std::string separator)
-        : output_(output), subject_(subject), separator_(std::move(separator)) {}
+    CsvReport(Output& output, Subject subject, std::string separator)
+        : output_(output), subject_(std::move(subject)), separator_(std::move(separator)) {}
 
     void interval(double seconds, const Totals& totals) override {
         rows(fmt::format("{:.9f}{}", seconds, separator_), totals);
@@ -67,9 +69,8 @@ class CsvReport final : public Report {
 
 }  // namespace
 
-std::unique_ptr<Report> make_csv_report(Output& output, const Subject& subject,
-                                        std::string separator) {
-    return std::make_unique<CsvReport>(output, subject, std::move(separator));
+std::unique_ptr<Report> make_csv_report(Output& output, Subject subject, std::string separator) {
+    return std::make_unique<CsvReport>(output, std::move(subject), std::move(separator));
 }
 
 }  // namespace tool

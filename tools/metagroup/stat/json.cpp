@@ -2,6 +2,8 @@
 // A line for each count, with the keys of perf stat -j, and one for the monitor itself.
 #include <nlohmann/json.hpp>
 
+#include <utility>
+
 #include "stat/report.hpp"
 
 namespace tool {
@@ -17,7 +19,7 @@ Json quantiles(const Histogram& histogram) {
 
 class JsonReport final : public Report {
   public:
-    JsonReport(Output& output, const Subject& subject) : output_(output), subject_(subject) {}
+    JsonReport(Output& output, Subject subject) : output_(output), subject_(std::move(subject)) {}
 
     void interval(double seconds, const Totals& totals) override {
         rows({{"interval", seconds}}, totals);
@@ -73,8 +75,8 @@ class JsonReport final : public Report {
 
 }  // namespace
 
-std::unique_ptr<Report> make_json_report(Output& output, const Subject& subject) {
-    return std::make_unique<JsonReport>(output, subject);
+std::unique_ptr<Report> make_json_report(Output& output, Subject subject) {
+    return std::make_unique<JsonReport>(output, std::move(subject));
 }
 
 }  // namespace tool

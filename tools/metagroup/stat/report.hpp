@@ -33,9 +33,8 @@ class Report {
     virtual void self(const Self& self) = 0;
 };
 
-std::unique_ptr<Report> make_text_report(Output& output, const Subject& subject);
-std::unique_ptr<Report> make_csv_report(Output& output, const Subject& subject,
-                                        std::string separator);
-std::unique_ptr<Report> make_json_report(Output& output, const Subject& subject);
+std::unique_ptr<Report> make_text_report(Output& output, Subject subject);
+std::unique_ptr<Report> make_csv_report(Output& output, Subject subject, std::string separator);
+std::unique_ptr<Report> make_json_report(Output& output, Subject subject);
 
 }  // namespace tool

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "child.hpp"
 #include "signals.hpp"
@@ -26,11 +27,10 @@ std::string words(const std::vector<std::string>& command) {
     return command.empty() ? "system wide" : fmt::format("{}", fmt::join(command, " "));
 }
 
-std::unique_ptr<Report> make_report(const StatOptions& options, Output& output,
-                                    const Subject& subject) {
-    if (options.json) return make_json_report(output, subject);
-    if (options.separator) return make_csv_report(output, subject, *options.separator);
-    return make_text_report(output, subject);
+std::unique_ptr<Report> make_report(const StatOptions& options, Output& output, Subject subject) {
+    if (options.json) return make_json_report(output, std::move(subject));
+    if (options.separator) return make_csv_report(output, std::move(subject), *options.separator);
+    return make_text_report(output, std::move(subject));
 }
 
 class Stat {

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <iterator>
 
+#include <utility>
+
 #include "stat/report.hpp"
 
 namespace tool {
@@ -22,7 +24,7 @@ std::string grouped(double value, int decimals) {
 
 class TextReport final : public Report {
   public:
-    TextReport(Output& output, const Subject& subject) : output_(output), subject_(subject) {}
+    TextReport(Output& output, Subject subject) : output_(output), subject_(std::move(subject)) {}
 
     void interval(double seconds, const Totals& totals) override {
         if (lines_ == 0) heading();
@@ -110,8 +112,8 @@ class TextReport final : public Report {
 
 }  // namespace
 
-std::unique_ptr<Report> make_text_report(Output& output, const Subject& subject) {
-    return std::make_unique<TextReport>(output, subject);
+std::unique_ptr<Report> make_text_report(Output& output, Subject subject) {
+    return std::make_unique<TextReport>(output, std::move(subject));
 }
 
 }  // namespace tool
