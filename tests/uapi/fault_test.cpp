@@ -20,6 +20,8 @@ using namespace metagroup::test;
 
 namespace {
 
+constexpr std::array<unsigned, 2> kFormats{PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED};
+
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
 // So many that to attach all of them makes the module enlarge what it has.
@@ -237,7 +239,7 @@ TEST_CASE("A read that fails loses nothing, in both formats, of all CPUs or some
     const auto groups = open_stopped_groups();
     Bytes buffer(64 * 1024);
     std::array<__u64, 1> cpus{1};
-    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format : kFormats) {
         const auto prepare = [&] {
             World world(groups, kGroups);
             REQUIRE(world.meta.set_format(format) == 0);
@@ -277,7 +279,7 @@ TEST_CASE("A read for which a group has grown fails without pages, and the next 
     auto groups = open_stopped_groups();
     Bytes buffer(64 * 1024);
     const World world = grown(groups);
-    for (const unsigned format : {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format : kFormats) {
         REQUIRE(world.meta.set_format(format) == 0);
         const Bytes before = world.state();
         NoPages no_pages;
