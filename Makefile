@@ -33,7 +33,7 @@ demo: build ## boot a kernel with the module and read its counters in both ways
 	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) -- $(BUILD)/tools/metagroup-demo
 
 check: build ## run all tests: lint, all tiers on two kernels, some on more, sanitizers, benchmark
-	@echo 'make: all tests (about 40 minutes; the first time 5 more) ...'
+	@echo 'make: all tests (about 50 minutes; the first time 15 more) ...'
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -LE '^(matrix|debug)$$'; status=$$?; \
 		tests/report $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
 
