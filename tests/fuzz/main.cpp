@@ -47,20 +47,6 @@ constexpr struct {
 // After so many calls each that can succeed must have.
 constexpr std::uint64_t kEnough = 100'000;
 
-Generator choose(Random& random) {
-    static const unsigned all = [] {
-        unsigned sum = 0;
-        for (const auto& generator : kGenerators)
-            sum += generator.weight;
-        return sum;
-    }();
-    unsigned left = random.below(all);
-    const auto* chosen = kGenerators;
-    for (; left >= chosen->weight; ++chosen)
-        left -= chosen->weight;
-    return chosen->run;
-}
-
 // Results of each call; 0 is success.
 struct Table {
     std::array<std::array<std::uint64_t, Errnos::kEnd>, kCalls> counts{};
@@ -119,7 +105,7 @@ class Run {
         for (std::uint64_t number = 0; !failed_ && !time_is_up_ && done_++ < options_.operations;
              ++number) {
             Random random(options_.seed, thread, number);
-            const Outcome outcome = choose(random)(fuzzer, random);
+            const Outcome outcome = random.weighted(kGenerators).run(fuzzer, random);
             if (const char* wrong = judge(outcome)) fail(thread, number, outcome, wrong);
             if (outcome.result > -Errnos::kEnd) table.add(outcome);
         }

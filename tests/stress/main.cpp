@@ -62,20 +62,6 @@ constexpr Operation kOperations[] = {
 // After so many operations each must have been done.
 constexpr unsigned long kEnough = 10'000;
 
-const Operation& choose(Random& random) {
-    static const unsigned all = [] {
-        unsigned sum = 0;
-        for (const Operation& operation : kOperations)
-            sum += operation.weight;
-        return sum;
-    }();
-    unsigned left = random.below(all);
-    const Operation* chosen = kOperations;
-    for (; left >= chosen->weight; ++chosen)
-        left -= chosen->weight;
-    return *chosen;
-}
-
 // How often something was done.
 struct Count {
     std::string name;
@@ -127,7 +113,7 @@ class Run {
         for (std::uint64_t number = 0; !world_.ended(); ++number) {
             visitor.pass();
             Random random(world_.seed, thread, number);
-            const Operation& operation = choose(random);
+            const Operation& operation = random.weighted(kOperations);
             step(
                 thread, number, *counts_[static_cast<std::size_t>(&operation - kOperations)],
                 [&](Random& choices) { return operation.run(worker, choices); }, random);

@@ -28,6 +28,19 @@ class Random {
         return list[below(std::size(list))];
     }
 
+    // By their `weight`, of which there is some.
+    template <typename List>
+    auto& weighted(List& list) {
+        unsigned all = 0;
+        for (const auto& choice : list)
+            all += choice.weight;
+        unsigned left = below(all);
+        auto* chosen = std::begin(list);
+        for (; left >= chosen->weight; ++chosen)
+            left -= chosen->weight;
+        return *chosen;
+    }
+
   private:
     static std::uint64_t mix(std::uint64_t word) {
         word = (word ^ word >> 30) * 0xBF58476D1CE4E5B9;

@@ -38,8 +38,9 @@ class Stat {
     explicit Stat(const StatOptions& options)
         : options_(options),
           output_(options.file),
-          group_(MetaGroup::open(options.selection.options())),
-          places_(options.by, options.selection.options().cpus),
+          what_(options.selection.options()),
+          group_(MetaGroup::open(what_)),
+          places_(options.by, what_.cpus),
           totals_(group_, places_),
           metrics_(totals_.columns()),
           report_(make_report(options, output_,
@@ -59,6 +60,7 @@ class Stat {
 
     const StatOptions& options_;
     Output output_;
+    MetaGroup::Options what_;
     MetaGroup group_;
     Places places_;
     Totals totals_;
