@@ -3,6 +3,10 @@
 # shellcheck disable=SC2154 # variables of bench/run
 # How bench/run measures in guests in slow motion. Sourced, never run.
 
+# At less than the full rate, a CPU that does not sleep has nothing but the ticks of its timer.
+# shellcheck disable=SC2034 # for bench/run
+most_busy=32 most_busy_reason='two host CPUs carry no more in slow motion'
+
 prepare() {
     local qemu
     kernel_row "$kernel"
@@ -23,15 +27,16 @@ prepare() {
 
 # measure_once CPUS CONDITION...
 measure_once() {
-    local cpus=$1 condition get=() slow=$rate
+    local cpus=$1 condition get=() slow=$rate more=()
     shift
     # The host has enough to do with 32 CPUs. The report knows of the rate, and is of the same times.
-    ((cpus <= 32)) || slow=$((rate * 32 / cpus))
+    # Sweeps take long then, and a turn is to have some.
+    ((cpus <= 32)) || slow=$((rate * 32 / cpus)) more=(--time=0.3)
     for condition; do
         get+=(--get "/tmp/bench/$cpus-$condition.json:$raw/$cpus-$condition.json")
     done
     "$bench_dir/slowmo/run" --plugin "$build/bench/slowmo/throttle.so" --cpus "$cpus" --kernel "$kernel" --rate "$slow" \
         --timeout $((120 + $# * 300)) --module "$bench_dir/floor" \
         --add "$benchmark" "${get[@]}" -- \
-        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$@" -- "${options[@]}"
+        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$@" -- "${options[@]}" "${more[@]}"
 }

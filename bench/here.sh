@@ -9,7 +9,7 @@ for ((cpus = 2; cpus < $(nproc); cpus *= 2)); do
     cpu_counts+=("$cpus")
 done
 # shellcheck disable=SC2034 # bench/run goes through them
-cpu_counts+=("$(nproc)")
+cpu_counts+=("$(nproc)") most_busy=$(nproc) most_busy_reason='there are no more'
 
 # Where the processor's counters are to be had they are what one wants to read.
 hardware=()
