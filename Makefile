@@ -30,7 +30,8 @@ build: deps ## build library, tools, tests and benchmark
 
 demo: build ## boot a kernel with the module and read its counters in both ways
 	@echo 'make: a kernel with the module in a virtual machine (10 s; the first time 40 s) ...'
-	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) -- $(BUILD)/tools/metagroup-demo
+	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --add $(BUILD)/tools/metagroup:/usr/bin/metagroup -- \
+		/bin/sh -c 'metagroup compare && metagroup stat -A -- sleep 1'
 
 check: build ## run all tests: lint, all tiers on two kernels, some on more, sanitizers, benchmark
 	@echo 'make: all tests (about 50 minutes; the first time 15 more) ...'
@@ -75,7 +76,7 @@ module: deps ## build the module for the kernel of the guests
 	@tests/vm/build-module $(KERNEL)
 
 shell: build ## boot a kernel with the module and give a shell in it
-	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --add $(BUILD)/tools/metagroup-demo:/usr/bin/metagroup-demo --shell
+	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --add $(BUILD)/tools/metagroup:/usr/bin/metagroup --shell
 
 install: build ## install library, headers, manual page and udev rule (DESTDIR, as cmake --install)
 	@cmake --install $(BUILD)

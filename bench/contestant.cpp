@@ -6,7 +6,7 @@
 #include <limits>
 #include <vector>
 
-#include "median.hpp"
+#include "measure/median.hpp"
 #include "verify.hpp"
 
 namespace bench {
@@ -25,7 +25,7 @@ double median_sweep(Rival& rival, std::chrono::nanoseconds time) {
         const std::chrono::duration<double> took = Clock::now() - begin;
         seconds.push_back(took.count() / rival.batch());
     } while (Clock::now() < end);
-    return median(std::move(seconds));
+    return measure::median(std::move(seconds));
 }
 
 // By what fraction of the time the host fell behind, on the CPU where it did so most.

@@ -6,9 +6,9 @@
 #include <thread>
 #include <utility>
 
+#include "measure/median.hpp"
 #include "measure/syscalls.hpp"
 #include "measure/tracepoint_counter.hpp"
-#include "median.hpp"
 
 namespace bench {
 
@@ -103,8 +103,8 @@ CostCounter::Growth CostCounter::per_sweep(Rival& rival, Turns turns,
         }
     }
     Growth growth;
-    std::ranges::transform(sweeping, std::back_inserter(growth.sweeping), median<double>);
-    std::ranges::transform(net, std::back_inserter(growth.net), median<double>);
+    std::ranges::transform(sweeping, std::back_inserter(growth.sweeping), measure::median<double>);
+    std::ranges::transform(net, std::back_inserter(growth.net), measure::median<double>);
     return growth;
 }
 
@@ -172,7 +172,7 @@ void CostCounter::take_skew(Rival& rival, Load load, Costs& costs) {
             rival.wait();
             if (const auto skew = rival.skew_ns()) skews.push_back(*skew);
         });
-        if (!skews.empty()) costs["skew_ns"] = static_cast<double>(median(skews));
+        if (!skews.empty()) costs["skew_ns"] = static_cast<double>(measure::median(skews));
     });
 }
 

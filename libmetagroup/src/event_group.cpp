@@ -53,19 +53,26 @@ bool raise_fd_limit() noexcept {
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-[[noreturn]] void fail(int error, const GroupSpec& spec, std::size_t index, int cpu) {
+// Where the events of a group are opened.
+struct Place {
+    int cpu;
+    int cgroup;  // -1: all tasks
+};
+
+[[noreturn]] void fail(int error, const GroupSpec& spec, std::size_t index, Place place) {
     const perf_event_attr& attr = spec.events[index].attr;
     detail::OpenFailure failure;
     failure.error = error;
     failure.event = spec.events[index].name;
     failure.group = to_string(spec);
     failure.index = index;
-    failure.cpu = cpu;
+    failure.cpu = place.cpu;
+    failure.cgroup = place.cgroup >= 0;
     failure.filtered = attr.exclude_user != 0 || attr.exclude_kernel != 0 || attr.exclude_hv != 0 ||
                        attr.exclude_guest != 0 || attr.exclude_host != 0 || attr.precise_ip != 0 ||
                        attr.exclude_idle != 0;
     failure.paranoid = paranoid_level();
-    failure.online = online_without(cpu);
+    failure.online = online_without(place.cpu);
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
         failure.fd_limit = limit.rlim_cur;
@@ -74,26 +81,28 @@ bool raise_fd_limit() noexcept {
     detail::throw_errno(error, detail::explain(failure));
 }
 
-detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, int cpu, int leader,
+detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, Place place, int leader,
                             std::uint64_t read_format) {
     perf_event_attr attr = spec.events[index].attr;
     attr.read_format = read_format;
     // The leader alone switches its group on and off; it starts when all are there.
     attr.disabled = index == 0 ? 1 : 0;
     attr.inherit = 0;
+    const unsigned long flags =
+        PERF_FLAG_FD_CLOEXEC | (place.cgroup >= 0 ? PERF_FLAG_PID_CGROUP : 0UL);
     for (;;) {
         const long fd =
-            ::syscall(SYS_perf_event_open, &attr, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
+            ::syscall(SYS_perf_event_open, &attr, place.cgroup, place.cpu, leader, flags);
         if (fd >= 0) return detail::UniqueFd(static_cast<int>(fd));
         if (errno == EINTR) continue;
         const int error = errno;
-        if (error != EMFILE || !raise_fd_limit()) fail(error, spec, index, cpu);
+        if (error != EMFILE || !raise_fd_limit()) fail(error, spec, index, place);
     }
 }
 
 }  // namespace
 
-EventGroup EventGroup::open(const GroupSpec& spec, int cpu, std::uint64_t read_format) {
+EventGroup EventGroup::open(const GroupSpec& spec, int cpu, std::uint64_t read_format, int cgroup) {
     if (spec.events.empty()) throw std::invalid_argument("a group needs at least one event");
     if ((read_format & ~ReadFormat::all) != 0) {
         throw std::invalid_argument(fmt::format(
@@ -106,9 +115,10 @@ EventGroup EventGroup::open(const GroupSpec& spec, int cpu, std::uint64_t read_f
     group.size_ = spec.events.size();
     group.read_format_ = read_format;
     group.siblings_.reserve(spec.events.size() - 1);
-    group.leader_ = open_event(spec, 0, cpu, -1, read_format);
+    group.leader_ = open_event(spec, 0, {cpu, cgroup}, -1, read_format);
     for (std::size_t i = 1; i < spec.events.size(); ++i) {
-        group.siblings_.push_back(open_event(spec, i, cpu, group.leader_.get(), read_format));
+        group.siblings_.push_back(
+            open_event(spec, i, {cpu, cgroup}, group.leader_.get(), read_format));
     }
     return group;
 }

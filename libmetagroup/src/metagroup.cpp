@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "backend.hpp"
+#include "cgroup.hpp"
 
 namespace metagroup {
 
@@ -85,11 +86,11 @@ Choice choose(const MetaGroup::Options& options, std::size_t members) {
 }
 
 // Where descriptors run out, the reader is asked for those that it can do without.
-EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format,
+EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format, int cgroup,
                       detail::Reader& reader) {
     for (;;) {
         try {
-            return EventGroup::open(spec, cpu, read_format);
+            return EventGroup::open(spec, cpu, read_format, cgroup);
         } catch (const std::system_error& error) {
             if (error.code().value() != EMFILE || !reader.release_descriptors()) throw;
         }
@@ -121,9 +122,11 @@ MetaGroup MetaGroup::open(const Options& options) {
     state->backend = choice.backend;
     state->reason = std::move(choice.reason);
     state->reader = std::move(choice.reader);
+    detail::UniqueFd cgroup;
+    if (!options.cgroup.empty()) cgroup = detail::open_cgroup(options.cgroup);
     for (const Member& member : state->members) {
         state->reader->add(open_group(state->groups[member.group], member.cpu, options.read_format,
-                                      *state->reader));
+                                      cgroup.get(), *state->reader));
     }
     std::uint32_t number = state->reader->finish();
     for (Member& member : state->members)

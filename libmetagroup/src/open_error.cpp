@@ -29,6 +29,10 @@ std::string invalid(const OpenFailure& failure) {
             "counters, or events of different PMUs; make the group smaller, or separate groups",
             failure.group);
     }
+    if (failure.cgroup) {
+        return "the kernel refuses it for a cgroup: only events of the CPUs' own are counted by "
+               "cgroup, by kernels with CONFIG_CGROUP_PERF; try it without a cgroup";
+    }
     if (failure.filtered) {
         return "the kernel refuses these settings: its PMU may be unable to filter, try it without "
                "modifiers";

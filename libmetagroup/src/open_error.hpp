@@ -18,6 +18,7 @@ struct OpenFailure {
     std::string group;                  ///< the group's text
     std::size_t index = 0;              ///< of the event in the group; 0 is the leader
     int cpu = -1;                       ///< where
+    bool cgroup = false;                ///< for the tasks of a cgroup only
     bool filtered = false;              ///< the event has modifiers that exclude something
     std::optional<int> paranoid;        ///< kernel.perf_event_paranoid, if it can be read
     std::optional<std::string> online;  ///< the CPUs online, if known and `cpu` is not among them

@@ -13,6 +13,8 @@ void Selection::add_options(CLI::App& app) {
                    "at the same time")
         ->default_str(default_events());
     app.add_option("-C,--cpu", cpus_, "CPUs, as in 0-3,8")->capture_default_str();
+    app.add_option("-G,--cgroup", cgroup_,
+                   "count only while tasks of this cgroup run, as in system.slice/cron.service");
     app.add_option("--backend", backend_, "module, perfd (a read() per CPU), or auto")
         ->check(CLI::IsMember({"auto", "module", "perfd"}))
         ->capture_default_str();
@@ -31,6 +33,7 @@ metagroup::MetaGroup::Options Selection::options() const {
     static const std::map<std::string, Backend> backends{
         {"auto", Backend::automatic}, {"module", Backend::module}, {"perfd", Backend::per_fd}};
     options.backend = backends.at(backend_);
+    options.cgroup = cgroup_;
     options.device = device_;
     options.mode = mode_;
     options.start_disabled = true;

@@ -12,12 +12,16 @@ class Selection {
   public:
     void add_options(CLI::App& app);
 
+    // Empty: all tasks.
+    const std::string& cgroup() const { return cgroup_; }
+
     // What the options ask for. \throws std::invalid_argument that names option and remedy.
     metagroup::MetaGroup::Options options() const;
 
   private:
     std::string events_;
     std::string cpus_ = "online";
+    std::string cgroup_;
     std::string backend_ = "auto";
     std::string device_ = PERF_METAGROUP_DEVICE;
     metagroup::Mode mode_;

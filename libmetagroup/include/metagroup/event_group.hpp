@@ -21,13 +21,14 @@ inline constexpr std::uint64_t default_read_format =
 /// Owns the descriptors of an event group: leader and siblings. Move-only.
 class METAGROUP_API EventGroup {
   public:
-    /// Opens all events of `spec` on `cpu`, for all tasks, disabled. If the process runs out of
-    /// descriptors its soft limit (RLIMIT_NOFILE) is raised to the hard one first.
+    /// Opens all events of `spec` on `cpu`, disabled: for all tasks, or for those of a cgroup if
+    /// `cgroup` is a descriptor of its directory. If the process runs out of descriptors its soft
+    /// limit (RLIMIT_NOFILE) is raised to the hard one first.
     /// \throws std::invalid_argument if the group has no events, or `read_format` has unknown bits.
     /// \throws std::system_error with the errno of perf_event_open(2); the text names event, CPU
     ///         and remedy.
     static EventGroup open(const GroupSpec& spec, int cpu,
-                           std::uint64_t read_format = default_read_format);
+                           std::uint64_t read_format = default_read_format, int cgroup = -1);
 
     [[nodiscard]] int cpu() const noexcept { return cpu_; }
     /// Number of events opened, leader included.

@@ -41,6 +41,10 @@ class METAGROUP_API MetaGroup {
         std::vector<GroupSpec> groups;
         /// The CPUs; CpuList::online() if empty.
         CpuList cpus;
+        /// Count only while tasks of this cgroup run: its path as below /sys/fs/cgroup, or wherever
+        /// cgroups are mounted. Empty: all tasks. Times of a cgroup stand still while it does not
+        /// run.
+        std::string cgroup;
         Backend backend = Backend::automatic;
         /// Do not count before enable().
         bool start_disabled = false;
@@ -64,7 +68,7 @@ class METAGROUP_API MetaGroup {
     /// those of the list only. Backend::module closes the leaders' descriptors in between, so that
     /// only siblings need descriptors; the soft limit of descriptors is raised if needed.
     /// \throws std::invalid_argument if there is no group, or a group has no CPU.
-    /// \throws std::system_error; the text names event, CPU and remedy.
+    /// \throws std::system_error; the text names event, CPU, cgroup and remedy.
     static MetaGroup open(const Options& options);
 
     MetaGroup(MetaGroup&&) noexcept;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The fields are those of perf stat -x: time (with -I), place and its CPUs (if not of all CPUs),
-// value, unit, event, nanoseconds counted, percentage of the time counted, metric, its unit.
+// value, unit, event, cgroup (with -G), nanoseconds counted, percentage of the time counted,
+// metric, its unit.
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
@@ -52,8 +53,9 @@ class CsvReport final : public Report {
             add(FMT_COMPILE("{1:.0f}"), count.value);
         else
             add(FMT_COMPILE("{1}"), count.value);
-        add(FMT_COMPILE("{0}{1}{0}{2}{0}{3}{0}{4:.2f}{0}"), about.unit, about.event, count.running,
-            100 * count.coverage());
+        add(FMT_COMPILE("{0}{1}{0}{2}{0}"), about.unit, about.event);
+        if (!subject_.cgroup.empty()) add(FMT_COMPILE("{1}{0}"), subject_.cgroup);
+        add(FMT_COMPILE("{1}{0}{2:.2f}{0}"), count.running, 100 * count.coverage());
         if (const auto metric = subject_.metrics.of(totals, place, column))
             add(FMT_COMPILE("{1:.6g}{0}{2}"), metric->value, metric->unit);
         else

@@ -61,6 +61,7 @@ class JsonReport final : public Report {
         line["counter-value"] = count.known() ? Json(count.value) : Json(nullptr);
         line["unit"] = about.unit;
         line["event"] = about.event;
+        if (!subject_.cgroup.empty()) line["cgroup"] = subject_.cgroup;
         line["event-runtime"] = count.running;
         line["pcnt-running"] = 100 * count.coverage();
         if (const auto metric = subject_.metrics.of(totals, place, column)) {

@@ -18,6 +18,7 @@ struct Subject {
     const Places& places;
     const Metrics& metrics;
     std::string what;     // is counted: 'system wide', or a command
+    std::string cgroup;   // that is counted; empty: all
     std::string backend;  // that reads
 };
 

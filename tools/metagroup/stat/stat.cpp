@@ -43,9 +43,10 @@ class Stat {
           places_(options.by, what_.cpus),
           totals_(group_, places_),
           metrics_(totals_.columns()),
-          report_(make_report(options, output_,
-                              {places_, metrics_, words(options.command),
-                               std::string(metagroup::to_string(group_.backend()))})) {}
+          report_(
+              make_report(options, output_,
+                          {places_, metrics_, words(options.command), options.selection.cgroup(),
+                           std::string(metagroup::to_string(group_.backend()))})) {}
 
     int run();
 

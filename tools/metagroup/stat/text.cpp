@@ -18,7 +18,7 @@ std::string grouped(double value, int decimals) {
     const std::size_t point = std::min(digits.find('.'), digits.size());
     const std::size_t first = digits.front() == '-' ? 1 : 0;
     for (std::size_t at = point; at > first + 3;)
-        digits.insert(at -= 3, ",");
+        digits.insert(at -= 3, 1, ',');
     return digits;
 }
 
@@ -33,7 +33,8 @@ class TextReport final : public Report {
     }
 
     void whole(double seconds, const Totals& totals) override {
-        print("\n Performance counter stats for '{}':\n\n", subject_.what);
+        print("\n Performance counter stats for '{}'{}:\n\n", subject_.what,
+              subject_.cgroup.empty() ? "" : " in cgroup " + subject_.cgroup);
         rows("", totals);
         print("\n {:>17.9f} seconds time elapsed\n\n", seconds);
         flush();

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace bench {
+namespace measure {
 
 // Of at least one value. A timer's tick that hits a few sweeps does not move it.
 template <typename Value>
@@ -15,4 +15,4 @@ Value median(std::vector<Value> values) {
     return *middle;
 }
 
-}  // namespace bench
+}  // namespace measure

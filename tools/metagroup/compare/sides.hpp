@@ -6,35 +6,34 @@
 #include <metagroup/device.hpp>
 #include <metagroup/event_spec.hpp>
 #include <metagroup/snapshot.hpp>
-#include <vector>
+#include <string>
 
 #include "measure/cpu_groups.hpp"
 
-namespace demo {
+namespace tool {
 
 class Sides {
   public:
     // One group per CPU, all attached to one meta-group, all counting.
-    Sides(const metagroup::GroupSpec& group, const metagroup::CpuList& cpus);
-
-    void enable() { device_.enable(); }
-    void disable() { device_.disable(); }
+    // \throws std::system_error that names what is missing.
+    Sides(const metagroup::GroupSpec& group, const metagroup::CpuList& cpus,
+          const std::string& device);
 
     // One read() of the device: all CPUs.
     void read_module() { device_.read(snapshot_); }
-    const metagroup::Snapshot& snapshot() const { return snapshot_; }
+    // One read() per CPU.
+    void read_per_fd() { groups_.read(payloads_); }
 
-    // One read() per CPU. Payload i is that of CPU i of the list.
-    void read_per_fd();
-    metagroup::Payload payload(std::size_t i);
-
-    std::size_t size() const { return groups_.cpus().size(); }
+    // Stops counting for a moment, when both must give the same numbers. \return whether they do.
+    bool agree();
 
   private:
+    bool same(std::size_t member);
+
     measure::CpuGroups groups_;
     metagroup::Device device_;
     metagroup::Snapshot snapshot_;
     measure::Payloads payloads_;
 };
 
-}  // namespace demo
+}  // namespace tool

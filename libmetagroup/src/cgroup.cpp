@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+#include "cgroup.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <mntent.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <string_view>
+
+#include "error.hpp"
+
+namespace metagroup::detail {
+
+std::string cgroup_root(const std::string& mounts) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> table(::setmntent(mounts.c_str(), "re"),
+                                                                ::endmntent);
+    if (!table) throw_errno(errno, "cannot read " + mounts);
+    std::string unified;
+    mntent entry{};
+    std::array<char, 4096> text{};
+    while (::getmntent_r(table.get(), &entry, text.data(), static_cast<int>(text.size()))) {
+        const std::string_view type = entry.mnt_type;
+        if (type == "cgroup" && ::hasmntopt(&entry, "perf_event")) return entry.mnt_dir;
+        if (type == "cgroup2" && unified.empty()) unified = entry.mnt_dir;
+    }
+    if (unified.empty())
+        throw_errno(ENOENT, "no cgroups are mounted: mount -t cgroup2 none /sys/fs/cgroup");
+    return unified;
+}
+
+UniqueFd open_cgroup(const std::string& name, const std::string& root) {
+    const std::string path = name.starts_with(root) ? name : root + '/' + name;
+    UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) {
+        throw_errno(errno, fmt::format("no cgroup \"{}\" below {}: the directories there are the "
+                                       "cgroups; systemd-cgls shows them",
+                                       name, root));
+    }
+    return fd;
+}
+
+}  // namespace metagroup::detail
