@@ -49,6 +49,12 @@ TEST_CASE("stat counts all CPUs while a command runs") {
                                  ContainsSubstring("seconds time elapsed"));
 }
 
+TEST_CASE("stat shows large rates in thousands, millions or thousand millions") {
+    const Outcome outcome = stat("-e dummy,msr/tsc/ --timeout 20ms");
+    if (outcome.status != 0) SKIP("this machine has no msr/tsc/");
+    CHECK_THAT(outcome.text, ContainsSubstring(" G/sec") || ContainsSubstring(" M/sec"));
+}
+
 TEST_CASE("stat passes the command's exit status on") {
     CHECK(stat("-e cpu-clock -- sh -c 'exit 7'").status == 7);
     CHECK(stat("-e cpu-clock -- sh -c 'kill -9 $$'").status == 128 + 9);

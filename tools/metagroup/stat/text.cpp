@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <string_view>
 
 #include <utility>
 
@@ -20,6 +21,18 @@ std::string grouped(double value, int decimals) {
     for (std::size_t at = point; at > first + 3;)
         digits.insert(at -= 3, 1, ',');
     return digits;
+}
+
+// A rate as perf stat has it: 41.360 /sec, 2.596 G/sec.
+void shorten(Metric& metric) {
+    if (metric.unit != "/sec") return;
+    std::string_view prefix;
+    for (const std::string_view larger : {"K", "M", "G"}) {
+        if (metric.value < 1000) break;
+        metric.value /= 1000;
+        prefix = larger;
+    }
+    metric.unit.insert(0, prefix);
 }
 
 class TextReport final : public Report {
@@ -97,9 +110,11 @@ class TextReport final : public Report {
                           : grouped(count.value, about.scale == 1 ? 0 : 2);
         }
         print("{}{:>18} {:<9}{:<26}", head, value, unit, about.event);
-        if (const auto metric = subject_.metrics.of(totals, place, column))
+        if (auto metric = subject_.metrics.of(totals, place, column)) {
+            shorten(*metric);
             print(" # {:>12} {}{}", grouped(metric->value, 3), metric->percent ? "% " : "",
                   metric->unit);
+        }
         if (count.known() && count.coverage() < 0.995)
             print("  ({:.2f} %)", 100 * count.coverage());
         print("\n");
