@@ -22,6 +22,7 @@ Match compare(const MemberView& newer, const std::optional<MemberView>& older) n
         older->nr() != newer.nr()) {
         return Match::changed;
     }
+    if ((newer.read_format() & ReadFormat::id) == 0) return Match::ok;
     for (std::size_t i = 0; i < newer.nr(); ++i) {
         if (older->id(i) != newer.id(i)) return Match::changed;
     }

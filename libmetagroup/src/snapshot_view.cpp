@@ -51,11 +51,6 @@ std::optional<std::uint64_t> MemberView::time_running() const noexcept {
     return payload_ ? payload_->time_running() : std::nullopt;
 }
 
-std::optional<std::uint64_t> MemberView::raw(std::size_t i) const noexcept {
-    if (i >= nr()) return std::nullopt;
-    return payload_->value(i);
-}
-
 std::optional<double> MemberView::scaled(std::size_t i) const noexcept {
     const auto count = raw(i);
     const auto enabled = time_enabled();

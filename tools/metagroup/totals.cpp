@@ -39,7 +39,9 @@ void Totals::add(const metagroup::Delta& delta) {
             Count& count = counts_[target.first + event];
             count.enabled += *enabled;
             count.running += *running;
-            const auto value = member.scaled(event);
+            const auto counted = member.raw(event);
+            if (!counted) continue;
+            const auto value = metagroup::scale_count(*counted, *enabled, *running);
             if (!value) continue;
             count.value += *value * columns_[(target.first + event) % columns_.size()].scale;
             ++count.cpus;

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <metagroup/export.hpp>
 #include <optional>
 #include <span>
@@ -44,7 +45,10 @@ class METAGROUP_API Payload {
     /// Nanoseconds for which the leader was on the PMU; nothing if the format lacks it.
     [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept;
     /// The count of event `i`, as the kernel gave it. \throws std::out_of_range if i >= nr().
-    [[nodiscard]] std::uint64_t value(std::size_t i) const;
+    [[nodiscard]] std::uint64_t value(std::size_t i) const {
+        if (i >= nr_) refuse(i);
+        return word(first_ + i * stride_);
+    }
     /// The kernel's identifier of event `i`; nothing if the format lacks it.
     /// \throws std::out_of_range if i >= nr().
     [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const;
@@ -53,15 +57,24 @@ class METAGROUP_API Payload {
     [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const;
 
   private:
-    Payload(std::span<const std::byte> bytes, std::uint64_t format, std::size_t nr) noexcept
-        : bytes_(bytes), format_(format), nr_(nr) {}
+    Payload(std::span<const std::byte> bytes, std::uint64_t format) noexcept;
     [[nodiscard]] bool has(std::uint64_t bit) const noexcept { return (format_ & bit) != 0; }
-    [[nodiscard]] std::uint64_t word(std::size_t index) const noexcept;
-    [[nodiscard]] std::size_t event_word(std::size_t i, std::uint64_t field) const;
+    [[nodiscard]] std::uint64_t word(std::size_t index) const noexcept {
+        std::uint64_t value = 0;
+        std::memcpy(&value, bytes_.data() + index * sizeof(value), sizeof(value));
+        return value;
+    }
+    [[nodiscard]] std::optional<std::uint64_t> field(std::size_t i, std::uint64_t bit) const;
+    [[noreturn]] void refuse(std::size_t i) const;
 
     std::span<const std::byte> bytes_;
     std::uint64_t format_;
-    std::size_t nr_;
+    std::size_t nr_ = 1;
+    // The words of event i begin at first_ + i * stride_ with its value; fields_ is where the next
+    // one is.
+    std::size_t first_;
+    std::size_t stride_;
+    std::size_t fields_;
 };
 
 }  // namespace metagroup

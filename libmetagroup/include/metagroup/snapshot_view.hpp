@@ -62,7 +62,10 @@ class METAGROUP_API MemberView {
     /// Nanoseconds for which the member was on the PMU; nothing if not known.
     [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept;
     /// The count of event `i` as the kernel gave it; nothing if the payload has no such event.
-    [[nodiscard]] std::optional<std::uint64_t> raw(std::size_t i) const noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> raw(std::size_t i) const noexcept {
+        if (i >= nr()) return std::nullopt;
+        return payload_->value(i);
+    }
     /// The estimate of scale_count() for event `i`; nothing if there is no count, the format
     /// lacks the times, or the event was never on the PMU.
     [[nodiscard]] std::optional<double> scaled(std::size_t i) const noexcept;

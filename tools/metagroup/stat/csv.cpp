@@ -5,6 +5,8 @@
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
+#include <cmath>
+#include <cstdint>
 #include <iterator>
 
 #include <utility>
@@ -14,13 +16,19 @@
 namespace tool {
 namespace {
 
+// Integers, where they do: printing fractions takes much longer, and the monitor's time is that of
+// who is monitored.
+constexpr std::uint64_t kBillion = 1'000'000'000;
+
 class CsvReport final : public Report {
   public:
     CsvReport(Output& output, Subject subject, std::string separator)
         : output_(output), subject_(std::move(subject)), separator_(std::move(separator)) {}
 
     void interval(double seconds, const Totals& totals) override {
-        rows(fmt::format("{:.9f}{}", seconds, separator_), totals);
+        const auto ns = static_cast<std::uint64_t>(std::llround(seconds * 1e9));
+        rows(fmt::format(FMT_COMPILE("{}.{:09}{}"), ns / kBillion, ns % kBillion, separator_),
+             totals);
     }
     void whole(double, const Totals& totals) override { rows("", totals); }
     void self(const Self&) override {}  // no row of counts
@@ -50,12 +58,13 @@ class CsvReport final : public Report {
         if (!count.known())
             text_.append(std::string_view("<not counted>"));
         else if (about.scale == 1)
-            add(FMT_COMPILE("{1:.0f}"), count.value);
+            add(FMT_COMPILE("{1}"), static_cast<std::uint64_t>(std::llround(count.value)));
         else
             add(FMT_COMPILE("{1}"), count.value);
         add(FMT_COMPILE("{0}{1}{0}{2}{0}"), about.unit, about.event);
         if (!subject_.cgroup.empty()) add(FMT_COMPILE("{1}{0}"), subject_.cgroup);
-        add(FMT_COMPILE("{1}{0}{2:.2f}{0}"), count.running, 100 * count.coverage());
+        const auto percent = static_cast<std::uint64_t>(std::llround(10'000 * count.coverage()));
+        add(FMT_COMPILE("{1}{0}{2}.{3:02}{0}"), count.running, percent / 100, percent % 100);
         if (const auto metric = subject_.metrics.of(totals, place, column))
             add(FMT_COMPILE("{1:.6g}{0}{2}"), metric->value, metric->unit);
         else
