@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <stdexcept>
 #include <system_error>
@@ -71,7 +72,7 @@ bool raise_fd_limit() noexcept {
         failure.fd_limit = limit.rlim_cur;
         failure.fd_max = limit.rlim_max;
     }
-    detail::throw_errno(error, detail::explain(failure));
+    throw Error(error, detail::explain(failure));
 }
 
 detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, int cpu, int leader,
