@@ -7,7 +7,9 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
+#include <sstream>
 #include <string>
+#include <vector>
 
 struct Outcome {
     int status;
@@ -24,4 +26,12 @@ inline Outcome run_program(const std::string& command) {
     const int status = ::pclose(pipe);
     outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return outcome;
+}
+
+inline std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);)
+        parts.push_back(part);
+    return parts;
 }
