@@ -6,6 +6,7 @@
 
 namespace tool {
 
+void add_info(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);
 void add_stat(CLI::App& app, int& status);
 
