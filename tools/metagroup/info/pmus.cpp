@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The PMUs in sysfs.
+#include <fmt/format.h>
+
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
 #include <metagroup/known_events.hpp>
@@ -50,7 +52,7 @@ Json counters(const std::vector<std::string>& events) {
 Json capabilities(const System& system, const std::string& directory) {
     Json told = Json::object();
     for (const std::string& name : system.list(directory))
-        told[name] = system.text(directory + '/' + name);
+        told[name] = system.text(fmt::format("{}/{}", directory, name));
     return told;
 }
 
