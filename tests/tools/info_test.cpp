@@ -38,9 +38,8 @@ json trial(const json& report, const std::string& part) {
 // As if it had not been folded.
 std::string in_one_line(std::string text) {
     std::ranges::replace(text, '\n', ' ');
-    const auto rest =
-        std::ranges::unique(text, [](char a, char b) { return a == ' ' && b == ' '; });
-    text.erase(rest.begin(), rest.end());
+    const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+    text.erase(std::unique(text.begin(), text.end(), both_blank), text.end());
     return text;
 }
 
