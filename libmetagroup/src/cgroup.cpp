@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <memory>
+#include <metagroup/error.hpp>
 #include <string_view>
 
 #include "error.hpp"
@@ -28,7 +29,7 @@ std::string cgroup_root(const std::string& mounts) {
         if (type == "cgroup2" && unified.empty()) unified = entry.mnt_dir;
     }
     if (unified.empty())
-        throw_errno(ENOENT, "no cgroups are mounted: mount -t cgroup2 none /sys/fs/cgroup");
+        throw Error(ENOENT, {"no cgroups are mounted", {}, "mount -t cgroup2 none /sys/fs/cgroup"});
     return unified;
 }
 
@@ -36,9 +37,9 @@ UniqueFd open_cgroup(const std::string& name, const std::string& root) {
     const std::string path = name.starts_with(root) ? name : root + '/' + name;
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) {
-        throw_errno(errno, fmt::format("no cgroup \"{}\" below {}: the directories there are the "
-                                       "cgroups; systemd-cgls shows them",
-                                       name, root));
+        throw Error(
+            errno, {fmt::format("no cgroup \"{}\" below {}", name, root),
+                    "the directories there are the cgroups", "see systemd-cgls for what there is"});
     }
     return fd;
 }

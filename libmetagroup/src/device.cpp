@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <metagroup/device.hpp>
+#include <metagroup/error.hpp>
 #include <utility>
 
 #include "error.hpp"
@@ -35,10 +36,10 @@ void check(int result, const char* what) {
 
 Device Device::open(const std::string& path) {
     detail::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!fd) detail::throw_errno(errno, detail::explain_device(errno, path));
+    if (!fd) throw Error(errno, detail::explain_device(errno, path));
     auto info = sized<perf_metagroup_info>();
     if (::ioctl(fd.get(), PERF_METAGROUP_IOC_INFO, &info) != 0) {
-        detail::throw_errno(errno, detail::explain_device(errno, path));
+        throw Error(errno, detail::explain_device(errno, path));
     }
     return Device(std::move(fd));
 }
@@ -46,11 +47,13 @@ Device Device::open(const std::string& path) {
 Device::Device(detail::UniqueFd fd) : fd_(std::move(fd)) {
     const perf_metagroup_info now = info();
     if (now.abi != PERF_METAGROUP_ABI || (now.features & PERF_METAGROUP_FEATURE_FRAMED) == 0) {
-        detail::throw_errno(
+        throw Error(
             EPROTO,
-            fmt::format("the loaded module perf_metagroup speaks ABI {}, features {:#x}; "
-                        "this library needs ABI {}, features {:#x}: install matching ones",
-                        now.abi, now.features, PERF_METAGROUP_ABI, PERF_METAGROUP_FEATURE_FRAMED));
+            {"cannot use the loaded module perf_metagroup",
+             fmt::format("it speaks ABI {}, features {:#x}, and this library needs ABI {}, "
+                         "features {:#x}",
+                         now.abi, now.features, PERF_METAGROUP_ABI, PERF_METAGROUP_FEATURE_FRAMED),
+             "install matching ones, and load the module again"});
     }
 }
 

@@ -4,9 +4,24 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <metagroup/error.hpp>
 #include <system_error>
+#include <utility>
 
-namespace metagroup::detail {
+namespace metagroup {
+
+std::string to_string(const Error::Parts& parts) {
+    std::string text = parts.failed;
+    if (!parts.why.empty()) text += ": " + parts.why;
+    if (!parts.remedy.empty()) text += "; " + parts.remedy;
+    return text;
+}
+
+Error::Error(int error, Parts parts)
+    : std::system_error(error, std::generic_category(), to_string(parts)),
+      parts_(std::make_shared<const Parts>(std::move(parts))) {}
+
+namespace detail {
 
 void throw_errno(int error, const std::string& what) {
     throw std::system_error(error, std::generic_category(), what);
@@ -20,4 +35,5 @@ void throw_parse_error(std::string_view kind, std::string_view text, std::size_t
     throw std::invalid_argument(what);
 }
 
-}  // namespace metagroup::detail
+}  // namespace detail
+}  // namespace metagroup

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <stdexcept>
 #include <system_error>
@@ -78,7 +79,7 @@ struct Place {
         failure.fd_limit = limit.rlim_cur;
         failure.fd_max = limit.rlim_max;
     }
-    detail::throw_errno(error, detail::explain(failure));
+    throw Error(error, detail::explain(failure));
 }
 
 detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, Place place, int leader,

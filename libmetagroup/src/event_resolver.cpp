@@ -10,6 +10,7 @@
 
 #include "error.hpp"
 #include "generic_events.hpp"
+#include "known_events.hpp"
 #include "modifiers.hpp"
 #include "pfm.hpp"
 #include "suggestion.hpp"
@@ -77,11 +78,8 @@ EventSpec resolve_tracepoint(std::string_view system, std::string_view tail,
 }
 
 [[noreturn]] void unknown_event(std::string_view head, const SystemPaths& paths) {
-    std::vector<std::string> names;
-    for (const KnownEvent& event : known_events(paths))
-        names.push_back(event.name);
     throw SpecError(0, fmt::format("no event \"{}\" is known on this machine{}", head,
-                                   did_you_mean(head, names)));
+                                   did_you_mean(head, event_names(paths))));
 }
 
 }  // namespace
@@ -133,31 +131,6 @@ EventSpec resolve_event(std::string_view word, const SystemPaths& paths) {
 
     if (may_be_tracepoint) return resolve_tracepoint(head, tail, paths, std::move(spec));
     unknown_event(tail.starts_with(':') ? word : head, paths);
-}
-
-std::vector<KnownEvent> known_events(const SystemPaths& paths) {
-    std::vector<KnownEvent> events;
-    for (const GenericEvent& event : generic_events()) {
-        const char* source = event.type == PERF_TYPE_HARDWARE   ? "hardware"
-                             : event.type == PERF_TYPE_SOFTWARE ? "software"
-                                                                : "cache";
-        events.push_back({event.name, source});
-    }
-    for (const std::string& name : SysfsPmu::names(paths)) {
-        const auto pmu = SysfsPmu::find(paths, name);
-        if (!pmu) continue;
-        for (const std::string& event : pmu->events()) {
-            events.push_back({fmt::format("{}/{}/", name, event), "sysfs"});
-        }
-    }
-    for (auto& [pmu, event] : pfm_events()) {
-        // Those of libpfm4's PMU "perf" are the generic ones under longer names.
-        events.push_back({std::move(event), std::move(pmu)});
-    }
-    for (std::string& name : tracepoint_names(paths)) {
-        events.push_back({std::move(name), "tracepoint"});
-    }
-    return events;
 }
 
 }  // namespace metagroup::detail

@@ -13,8 +13,7 @@ namespace metagroup::detail {
 /// Resolves one event, modifiers included. Throws SpecError, counted from the word's start.
 EventSpec resolve_event(std::string_view word, const SystemPaths& paths);
 
-/// parse_events() and known_events() with a system that tests can choose.
+/// parse_events() with a system that tests can choose.
 std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& paths);
-std::vector<KnownEvent> known_events(const SystemPaths& paths);
 
 }  // namespace metagroup::detail

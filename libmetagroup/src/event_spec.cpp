@@ -151,10 +151,6 @@ std::vector<GroupSpec> parse_events(std::string_view text) {
     return detail::parse_events(text, {});
 }
 
-std::vector<KnownEvent> known_events() {
-    return detail::known_events({});
-}
-
 namespace detail {
 
 std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& paths) {

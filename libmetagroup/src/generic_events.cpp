@@ -11,50 +11,71 @@
 namespace metagroup::detail {
 namespace {
 
-using Entry = std::pair<std::string_view, std::uint64_t>;
+struct Entry {
+    std::string_view name;
+    std::uint64_t config;
+    std::string_view description;  // of a cache: its name in full
+};
 
 constexpr std::array hardware = {
-    Entry{"cycles", PERF_COUNT_HW_CPU_CYCLES},
-    Entry{"cpu-cycles", PERF_COUNT_HW_CPU_CYCLES},
-    Entry{"instructions", PERF_COUNT_HW_INSTRUCTIONS},
-    Entry{"cache-references", PERF_COUNT_HW_CACHE_REFERENCES},
-    Entry{"cache-misses", PERF_COUNT_HW_CACHE_MISSES},
-    Entry{"branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-    Entry{"branch-instructions", PERF_COUNT_HW_BRANCH_INSTRUCTIONS},
-    Entry{"branch-misses", PERF_COUNT_HW_BRANCH_MISSES},
-    Entry{"bus-cycles", PERF_COUNT_HW_BUS_CYCLES},
-    Entry{"stalled-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
-    Entry{"idle-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND},
-    Entry{"stalled-cycles-backend", PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
-    Entry{"idle-cycles-backend", PERF_COUNT_HW_STALLED_CYCLES_BACKEND},
-    Entry{"ref-cycles", PERF_COUNT_HW_REF_CPU_CYCLES},
+    Entry{"cycles", PERF_COUNT_HW_CPU_CYCLES, "CPU cycles; their length follows the frequency"},
+    Entry{"cpu-cycles", PERF_COUNT_HW_CPU_CYCLES, "the same as cycles"},
+    Entry{"instructions", PERF_COUNT_HW_INSTRUCTIONS, "instructions retired"},
+    Entry{"cache-references", PERF_COUNT_HW_CACHE_REFERENCES,
+          "accesses to the last-level cache, on most CPUs"},
+    Entry{"cache-misses", PERF_COUNT_HW_CACHE_MISSES,
+          "misses of the last-level cache, on most CPUs"},
+    Entry{"branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branch instructions retired"},
+    Entry{"branch-instructions", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "the same as branches"},
+    Entry{"branch-misses", PERF_COUNT_HW_BRANCH_MISSES, "branches predicted wrong"},
+    Entry{"bus-cycles", PERF_COUNT_HW_BUS_CYCLES,
+          "cycles of the bus; their length is fixed on most CPUs"},
+    Entry{"stalled-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+          "cycles without an instruction from the front end: fetch and decode"},
+    Entry{"idle-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
+          "the same as stalled-cycles-frontend"},
+    Entry{"stalled-cycles-backend", PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
+          "cycles in which the back end, the execution units, took none"},
+    Entry{"idle-cycles-backend", PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
+          "the same as stalled-cycles-backend"},
+    Entry{"ref-cycles", PERF_COUNT_HW_REF_CPU_CYCLES,
+          "cycles at a fixed frequency while not halted"},
 };
 
 constexpr std::uint64_t cgroup_switches = 11;  // newer than some kernel headers
 
 constexpr std::array software = {
-    Entry{"cpu-clock", PERF_COUNT_SW_CPU_CLOCK},
-    Entry{"task-clock", PERF_COUNT_SW_TASK_CLOCK},
-    Entry{"page-faults", PERF_COUNT_SW_PAGE_FAULTS},
-    Entry{"faults", PERF_COUNT_SW_PAGE_FAULTS},
-    Entry{"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN},
-    Entry{"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ},
-    Entry{"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES},
-    Entry{"cs", PERF_COUNT_SW_CONTEXT_SWITCHES},
-    Entry{"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
-    Entry{"migrations", PERF_COUNT_SW_CPU_MIGRATIONS},
-    Entry{"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS},
-    Entry{"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS},
-    Entry{"dummy", PERF_COUNT_SW_DUMMY},
-    Entry{"bpf-output", PERF_COUNT_SW_BPF_OUTPUT},
-    Entry{"cgroup-switches", cgroup_switches},
+    Entry{"cpu-clock", PERF_COUNT_SW_CPU_CLOCK,
+          "nanoseconds by the high-resolution timer of each CPU"},
+    Entry{"task-clock", PERF_COUNT_SW_TASK_CLOCK,
+          "nanoseconds in which the event was on its CPU; system wide as cpu-clock"},
+    Entry{"page-faults", PERF_COUNT_SW_PAGE_FAULTS, "page faults"},
+    Entry{"faults", PERF_COUNT_SW_PAGE_FAULTS, "the same as page-faults"},
+    Entry{"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN, "page faults that took no I/O"},
+    Entry{"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ, "page faults that took I/O"},
+    Entry{"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES, "switches from one task to another"},
+    Entry{"cs", PERF_COUNT_SW_CONTEXT_SWITCHES, "the same as context-switches"},
+    Entry{"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "moves of tasks to another CPU"},
+    Entry{"migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "the same as cpu-migrations"},
+    Entry{"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS,
+          "unaligned accesses that the kernel mended; none on x86"},
+    Entry{"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS,
+          "instructions that the kernel emulated"},
+    Entry{"dummy", PERF_COUNT_SW_DUMMY, "counts nothing; for what wants an event only"},
+    Entry{"bpf-output", PERF_COUNT_SW_BPF_OUTPUT,
+          "what BPF programs write; counts nothing by itself"},
+    Entry{"cgroup-switches", cgroup_switches,
+          "switches to a task of another cgroup; since Linux 5.13"},
 };
 
 constexpr std::array caches = {
-    Entry{"L1-dcache", PERF_COUNT_HW_CACHE_L1D}, Entry{"L1-icache", PERF_COUNT_HW_CACHE_L1I},
-    Entry{"LLC", PERF_COUNT_HW_CACHE_LL},        Entry{"dTLB", PERF_COUNT_HW_CACHE_DTLB},
-    Entry{"iTLB", PERF_COUNT_HW_CACHE_ITLB},     Entry{"branch", PERF_COUNT_HW_CACHE_BPU},
-    Entry{"node", PERF_COUNT_HW_CACHE_NODE},
+    Entry{"L1-dcache", PERF_COUNT_HW_CACHE_L1D, "L1 data cache"},
+    Entry{"L1-icache", PERF_COUNT_HW_CACHE_L1I, "L1 instruction cache"},
+    Entry{"LLC", PERF_COUNT_HW_CACHE_LL, "last-level cache"},
+    Entry{"dTLB", PERF_COUNT_HW_CACHE_DTLB, "TLB for data"},
+    Entry{"iTLB", PERF_COUNT_HW_CACHE_ITLB, "TLB for instructions"},
+    Entry{"branch", PERF_COUNT_HW_CACHE_BPU, "branch predictor"},
+    Entry{"node", PERF_COUNT_HW_CACHE_NODE, "local memory of the node"},
 };
 
 struct CacheOp {
@@ -74,20 +95,22 @@ std::vector<GenericEvent> build() {
     constexpr unsigned result_shift = 16;
     std::vector<GenericEvent> events;
     events.reserve(hardware.size() + software.size() + caches.size() * cache_ops.size() * 2);
-    for (const auto& [name, config] : hardware) {
-        events.push_back({std::string(name), PERF_TYPE_HARDWARE, config});
+    for (const auto& [name, config, description] : hardware) {
+        events.push_back({std::string(name), PERF_TYPE_HARDWARE, config, std::string(description)});
     }
-    for (const auto& [name, config] : software) {
-        events.push_back({std::string(name), PERF_TYPE_SOFTWARE, config});
+    for (const auto& [name, config, description] : software) {
+        events.push_back({std::string(name), PERF_TYPE_SOFTWARE, config, std::string(description)});
     }
-    for (const auto& [cache, id] : caches) {
+    for (const auto& [cache, id, full_name] : caches) {
         for (const CacheOp& op : cache_ops) {
             const std::uint64_t config = id | (op.op << op_shift);
-            events.push_back(
-                {fmt::format("{}-{}", cache, op.accesses), PERF_TYPE_HW_CACHE, config});
-            events.push_back(
-                {fmt::format("{}-{}", cache, op.misses), PERF_TYPE_HW_CACHE,
-                 config | (std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS} << result_shift)});
+            const std::uint64_t misses = std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS}
+                                         << result_shift;
+            for (const auto& [kind, result] :
+                 {std::pair{op.accesses, std::uint64_t{0}}, std::pair{op.misses, misses}}) {
+                events.push_back({fmt::format("{}-{}", cache, kind), PERF_TYPE_HW_CACHE,
+                                  config | result, fmt::format("{}: {}", full_name, kind)});
+            }
         }
     }
     return events;

@@ -14,6 +14,7 @@ struct GenericEvent {
     std::string name;
     std::uint32_t type;
     std::uint64_t config;
+    std::string description;
 };
 
 /// All of them; each name once, aliases too.

@@ -4,109 +4,132 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <utility>
 
 namespace metagroup::detail {
 namespace {
 
-std::string permission(const OpenFailure& failure) {
+// The why and the remedy; what failed is filled in by who knows.
+Error::Parts because(std::string why, std::string remedy) {
+    return {{}, std::move(why), std::move(remedy)};
+}
+
+Error::Parts permission(const OpenFailure& failure) {
     const std::string paranoid =
         failure.paranoid ? fmt::format("{}", *failure.paranoid) : std::string("unknown");
     // Debian's own 3 refuses everybody without CAP_SYS_ADMIN.
     constexpr int most = 2;
     const char* const lower =
         failure.paranoid > most ? " and \"sysctl kernel.perf_event_paranoid=2\"" : "";
-    return fmt::format(
-        "not permitted: kernel.perf_event_paranoid is {}; give the process CAP_PERFMON (setcap "
-        "cap_perfmon+ep PROGRAM{}, or run it as root), or allow it for all users with \"sysctl "
-        "kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
-        paranoid, lower);
+    return because(
+        fmt::format("not permitted: kernel.perf_event_paranoid is {}", paranoid),
+        fmt::format("give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM{}, or run it as "
+                    "root), or allow it for all users with \"sysctl "
+                    "kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
+                    lower));
 }
 
-std::string invalid(const OpenFailure& failure) {
+Error::Parts invalid(const OpenFailure& failure) {
     if (failure.index > 0) {
-        return fmt::format(
-            "the kernel refuses it in the group {}: the group has more events than the PMU has "
-            "counters, or events of different PMUs; make the group smaller, or separate groups",
-            failure.group);
+        return because(
+            fmt::format("the kernel refuses it in the group {}: the group has more events than "
+                        "the PMU has counters, or events of different PMUs",
+                        failure.group),
+            "make the group smaller, or separate groups");
     }
     if (failure.cgroup) {
-        return "the kernel refuses it for a cgroup: only events of the CPUs' own are counted by "
-               "cgroup, by kernels with CONFIG_CGROUP_PERF; try it without a cgroup";
+        return because(
+            "the kernel refuses it for a cgroup: only events of the CPUs' own are "
+            "counted by cgroup, by kernels with CONFIG_CGROUP_PERF",
+            "try it without a cgroup");
     }
     if (failure.filtered) {
-        return "the kernel refuses these settings: its PMU may be unable to filter, try it without "
-               "modifiers";
+        return because("the kernel refuses these settings: its PMU may be unable to filter",
+                       "try it without modifiers");
     }
-    return "the kernel refuses these settings: check the event's fields, and that its PMU counts "
-           "for whole CPUs";
+    return because("the kernel refuses these settings",
+                   "check the event's fields, and that its PMU counts for whole CPUs");
 }
 
-std::string cause(const OpenFailure& failure) {
+Error::Parts cause(const OpenFailure& failure) {
     if (failure.online) {
-        return fmt::format("CPU {} is not online (online: {}): leave it out, or bring it online",
-                           failure.cpu, *failure.online);
+        return because(
+            fmt::format("CPU {} is not online (online: {})", failure.cpu, *failure.online),
+            "leave it out, or bring it online");
     }
     switch (failure.error) {
         case EACCES:
         case EPERM:
             return permission(failure);
         case EMFILE:
-            return fmt::format(
-                "the process has no file descriptor left (limit RLIMIT_NOFILE: {}, hard limit {}): "
-                "raise the hard limit (ulimit -Hn, LimitNOFILE=), or open fewer CPUs or events",
-                failure.fd_limit, failure.fd_max);
+            return because(fmt::format("the process has no file descriptor left (limit "
+                                       "RLIMIT_NOFILE: {}, hard limit {})",
+                                       failure.fd_limit, failure.fd_max),
+                           "raise the hard limit (ulimit -Hn, LimitNOFILE=), or open fewer CPUs or "
+                           "events");
         case ENFILE:
-            return "the system has no file descriptor left: raise \"sysctl fs.file-max\"";
+            return because("the system has no file descriptor left",
+                           "raise \"sysctl fs.file-max\"");
         case ENOENT:
-            return "this machine cannot count it: no PMU here knows the event (virtual machines "
-                   "often have no hardware counters); see \"perf list\" for what there is";
+            return because(
+                "this machine cannot count it: no PMU here knows the event (virtual "
+                "machines often have no hardware counters)",
+                "see \"metagroup list\" for what there is");
         case ENODEV:
-            return "this machine cannot count it: the CPU lacks the feature, or the PMU does not "
-                   "count on this CPU";
+            return because(
+                "this machine cannot count it: the CPU lacks the feature, or the PMU "
+                "does not count on this CPU",
+                "see \"metagroup list\" for what there is");
         case EOPNOTSUPP:
-            return "this machine cannot count it that way: the PMU lacks what was asked for "
-                   "(precise counting, interrupts); try it without modifiers";
+            return because(
+                "this machine cannot count it that way: the PMU lacks what was asked "
+                "for (precise counting, interrupts)",
+                "try it without modifiers");
         case EINVAL:
             return invalid(failure);
         case EBUSY:
-            return "another event has the PMU for itself: end the program that holds it";
+            return because("another event has the PMU for itself", "end the program that holds it");
         case ENOSPC:
-            return "all slots for such events are taken: end other users, or open fewer";
+            return because("all slots for such events are taken", "end other users, or open fewer");
         case E2BIG:
-            return "this kernel is older than the event's settings";
+            return because("this kernel is older than the event's settings", {});
         case ENOSYS:
-            return "this kernel has no perf events (CONFIG_PERF_EVENTS)";
+            return because("this kernel has no perf events (CONFIG_PERF_EVENTS)", {});
         default:
-            return "perf_event_open(2) failed";
+            return because("perf_event_open(2) failed", {});
     }
 }
 
 }  // namespace
 
-std::string explain(const OpenFailure& failure) {
-    return fmt::format("cannot open event \"{}\" on CPU {}: {}", failure.event, failure.cpu,
-                       cause(failure));
+Error::Parts explain(const OpenFailure& failure) {
+    Error::Parts parts = cause(failure);
+    parts.failed = fmt::format("cannot open event \"{}\" on CPU {}", failure.event, failure.cpu);
+    return parts;
 }
 
-std::string explain_device(int error, const std::string& path) {
+Error::Parts explain_device(int error, const std::string& path) {
     switch (error) {
         case ENOENT:
         case ENXIO:
         case ENODEV:
-            return fmt::format("no {}: load the module perf_metagroup (modprobe perf_metagroup)",
-                               path);
+            return {fmt::format("no {}", path),
+                    "the module perf_metagroup is not loaded, or its device is kept from this "
+                    "container",
+                    "load the module (modprobe perf_metagroup)"};
         case EACCES:
         case EPERM:
-            return fmt::format(
-                "no permission for {}: run as root, or let a udev rule give your group access",
-                path);
+            return {fmt::format("cannot open {}", path), "no permission",
+                    "run as root, or let a udev rule give your group access"};
         case EMFILE:
-            return fmt::format(
-                "cannot open {}: the process has no file descriptor left (ulimit -n)", path);
+            return {fmt::format("cannot open {}", path), "the process has no file descriptor left",
+                    "raise the limit (ulimit -n)"};
         case ENOTTY:
-            return fmt::format("{} is not the device of the module perf_metagroup", path);
+            return {fmt::format("{} is not the device of the module perf_metagroup", path),
+                    {},
+                    fmt::format("open {}", PERF_METAGROUP_DEVICE)};
         default:
-            return fmt::format("cannot open {}", path);
+            return {fmt::format("cannot open {}", path), {}, {}};
     }
 }
 

@@ -6,6 +6,7 @@
 #include <linux/perf_metagroup.h>
 
 #include <cstddef>
+#include <metagroup/error.hpp>
 #include <optional>
 #include <string>
 
@@ -27,10 +28,10 @@ struct OpenFailure {
 };
 
 /// What is to be told about it: event, CPU, cause and remedy.
-std::string explain(const OpenFailure& failure);
+Error::Parts explain(const OpenFailure& failure);
 
 /// What is to be told if the device cannot be opened.
-std::string explain_device(int error, const std::string& path);
+Error::Parts explain_device(int error, const std::string& path);
 
 /// What is to be told if ATTACH fails; `fds` is the array that was passed.
 std::string explain_attach(int error, const perf_metagroup_attach& attach, const int* fds);

@@ -7,6 +7,7 @@
 #include <perfmon/pfmlib_perf_event.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "suggestion.hpp"
 
@@ -19,25 +20,28 @@ bool initialized() {
     return done;
 }
 
-// Unit masks and modifiers of an event, for an error's text.
-std::vector<std::string> attribute_names(const std::string& event) {
-    std::vector<std::string> names;
+std::string text_or_nothing(const char* text) {
+    return text == nullptr ? std::string() : std::string(text);
+}
+
+// Unit masks of an event. Modifiers are letters of their own documentation.
+std::vector<PfmEvent> unit_masks(const std::string& event) {
+    std::vector<PfmEvent> masks;
     const int index = pfm_find_event(event.c_str());
-    if (index < 0) return names;
+    if (index < 0) return masks;
     pfm_event_info_t info{};
     info.size = sizeof(info);
-    if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS) return names;
+    if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) != PFM_SUCCESS) return masks;
     for (int i = 0; i < info.nattrs; ++i) {
         pfm_event_attr_info_t attribute{};
         attribute.size = sizeof(attribute);
         if (pfm_get_event_attr_info(index, i, PFM_OS_PERF_EVENT_EXT, &attribute) != PFM_SUCCESS ||
-            attribute.name == nullptr) {
+            attribute.name == nullptr || attribute.type != PFM_ATTR_UMASK) {
             continue;
         }
-        // Modifiers are letters of their own documentation; unit masks are what one looks for.
-        if (attribute.type == PFM_ATTR_UMASK) names.emplace_back(attribute.name);
+        masks.push_back({{}, attribute.name, text_or_nothing(attribute.desc)});
     }
-    return names;
+    return masks;
 }
 
 // `pmu::EVENT:MASK…` without what follows the event.
@@ -50,7 +54,9 @@ std::string event_part(std::string_view event) {
 std::string refusal(std::string_view event, int error) {
     constexpr std::size_t most = 12;
     const std::string base = event_part(event);
-    const std::vector<std::string> masks = attribute_names(base);
+    std::vector<std::string> masks;
+    for (PfmEvent& mask : unit_masks(base))
+        masks.push_back(std::move(mask.name));
     std::string text = fmt::format("libpfm4 knows event \"{}\", but refuses \"{}\": {}", base,
                                    event, pfm_strerror(error));
     if (event.size() > base.size()) {
@@ -97,8 +103,8 @@ PfmAnswer pfm_encode(std::string_view event, perf_event_attr& attr) {
     return {PfmVerdict::ok, {}};
 }
 
-std::vector<std::pair<std::string, std::string>> pfm_events() {
-    std::vector<std::pair<std::string, std::string>> events;
+std::vector<PfmEvent> pfm_events() {
+    std::vector<PfmEvent> events;
     if (!initialized()) return events;
     for (int number = PFM_PMU_NONE; number < PFM_PMU_MAX; ++number) {
         pfm_pmu_info_t pmu{};
@@ -112,11 +118,25 @@ std::vector<std::pair<std::string, std::string>> pfm_events() {
             info.size = sizeof(info);
             if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) == PFM_SUCCESS &&
                 info.name != nullptr && *info.name != '\0') {
-                events.emplace_back(pmu.name, info.name);
+                events.push_back({pmu.name, info.name, text_or_nothing(info.desc)});
             }
         }
     }
     return events;
+}
+
+std::vector<PfmEvent> pfm_variants(const PfmEvent& event) {
+    std::vector<PfmEvent> variants;
+    const std::string full = fmt::format("{}::{}", event.pmu, event.name);
+    perf_event_attr ignored{};
+    if (pfm_encode(full, ignored).verdict == PfmVerdict::ok) variants.push_back(event);
+    for (const PfmEvent& mask : unit_masks(full)) {
+        if (pfm_encode(fmt::format("{}:{}", full, mask.name), ignored).verdict != PfmVerdict::ok)
+            continue;
+        variants.push_back({event.pmu, fmt::format("{}:{}", event.name, mask.name),
+                            fmt::format("{}: {}", event.description, mask.description)});
+    }
+    return variants;
 }
 
 }  // namespace metagroup::detail

@@ -6,7 +6,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace metagroup::detail {
@@ -26,7 +25,16 @@ struct PfmAnswer {
 /// Asks libpfm4 for an event with its unit masks and libpfm4's own modifiers.
 PfmAnswer pfm_encode(std::string_view event, perf_event_attr& attr);
 
-/// All events of the PMUs of this machine: PMU and event name.
-std::vector<std::pair<std::string, std::string>> pfm_events();
+struct PfmEvent {
+    std::string pmu;
+    std::string name;
+    std::string description;
+};
+
+/// All events of the PMUs of this machine. Some of them pfm_encode() refuses without a unit mask.
+std::vector<PfmEvent> pfm_events();
+
+/// What pfm_encode() understands of `event`: the event itself, and it with each of its unit masks.
+std::vector<PfmEvent> pfm_variants(const PfmEvent& event);
 
 }  // namespace metagroup::detail

@@ -174,6 +174,10 @@ std::vector<std::string> SysfsPmu::events() const {
     return names;
 }
 
+std::string SysfsPmu::definition(const std::string& event) const {
+    return read_file(fmt::format("{}/events/{}", path_, event)).value_or("");
+}
+
 void SysfsPmu::unknown(const Term& term) const {
     std::vector<std::string> names = events();
     for (std::string& field : list_directory(path_ + "/format"))

@@ -45,6 +45,8 @@ class SysfsPmu {
     void encode(std::string_view terms, std::size_t offset, EventSpec& spec) const;
     /// Names under events/, sorted, without the files that only describe one.
     [[nodiscard]] std::vector<std::string> events() const;
+    /// What the name of an event stands for: `event=0x3c`. Empty if there is no such event.
+    [[nodiscard]] std::string definition(const std::string& event) const;
 
   private:
     struct Term;

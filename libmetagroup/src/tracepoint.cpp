@@ -81,10 +81,11 @@ std::vector<std::string> tracepoint_names(const SystemPaths& paths) {
     if (!events) return names;
     for (const std::string& system : list_directory(*events)) {
         for (const std::string& name : list_directory(*events + "/" + system)) {
-            // The directories hold control files too; only events have no such name.
-            if (name != "enable" && name != "filter") {
+            // Control files have none, nor have the events of ftrace itself, which perf cannot
+            // open.
+            std::error_code ignored;
+            if (std::filesystem::exists(fmt::format("{}/{}/{}/id", *events, system, name), ignored))
                 names.push_back(fmt::format("{}:{}", system, name));
-            }
         }
     }
     return names;

@@ -9,6 +9,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <metagroup/detail/unique_fd.hpp>
+#include <sstream>
 
 Outcome run_program(const std::string& command, Who who) {
     std::array<int, 2> ends{};
@@ -35,4 +36,12 @@ Outcome run_program(const std::string& command, Who who) {
     REQUIRE(::waitpid(child, &status, 0) == child);
     outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return outcome;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+    std::vector<std::string> parts;
+    std::istringstream stream(text);
+    for (std::string part; std::getline(stream, part, separator);)
+        parts.push_back(part);
+    return parts;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 struct Outcome {
     int status;
@@ -13,3 +14,5 @@ enum class Who { self, nobody };
 
 // Anything but `self` needs root.
 Outcome run_program(const std::string& command, Who who = Who::self);
+
+std::vector<std::string> split(const std::string& text, char separator);

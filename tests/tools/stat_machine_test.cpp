@@ -8,11 +8,10 @@
 #include <filesystem>
 #include <fstream>
 #include <metagroup/cpu_list.hpp>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "json_lines.hpp"
 #include "program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -36,14 +35,6 @@ class Cgroup {
   private:
     std::filesystem::path path_;
 };
-
-std::vector<nlohmann::json> json_lines(const std::string& text) {
-    std::vector<nlohmann::json> lines;
-    std::istringstream stream(text);
-    for (std::string line; std::getline(stream, line);)
-        lines.push_back(nlohmann::json::parse(line));
-    return lines;
-}
 
 void set_paranoid(int level) {
     std::ofstream("/proc/sys/kernel/perf_event_paranoid") << level;

@@ -5,11 +5,10 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <metagroup/cpu_list.hpp>
-#include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "json_lines.hpp"
 #include "program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -18,21 +17,6 @@ namespace {
 
 Outcome stat(const std::string& arguments) {
     return run_program(METAGROUP_TOOL " stat " + arguments);
-}
-
-std::vector<std::string> split(const std::string& text, char separator) {
-    std::vector<std::string> parts;
-    std::istringstream stream(text);
-    for (std::string part; std::getline(stream, part, separator);)
-        parts.push_back(part);
-    return parts;
-}
-
-std::vector<nlohmann::json> json_lines(const std::string& text) {
-    std::vector<nlohmann::json> lines;
-    for (const std::string& line : split(text, '\n'))
-        lines.push_back(nlohmann::json::parse(line));
-    return lines;
 }
 
 std::size_t online() {

@@ -97,7 +97,8 @@ TEST_CASE("the automatic backend falls back and says why") {
     MetaGroup::Options wanted = options("cpu-clock", Backend::automatic);
     wanted.device = "/nonexistent/perf_metagroup";
     CHECK_THAT(MetaGroup::open(wanted).backend_reason(),
-               ContainsSubstring("no /nonexistent/perf_metagroup: load the module"));
+               ContainsSubstring("no /nonexistent/perf_metagroup: ") &&
+                   ContainsSubstring("load the module"));
     CHECK(MetaGroup::open(wanted).backend() == Backend::per_fd);
     wanted.device = "/dev/null";
     CHECK_THAT(MetaGroup::open(wanted).backend_reason(), ContainsSubstring("not the device"));

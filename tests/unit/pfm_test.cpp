@@ -6,6 +6,8 @@
 
 using metagroup::detail::pfm_encode;
 using metagroup::detail::pfm_events;
+using metagroup::detail::pfm_variants;
+using metagroup::detail::PfmEvent;
 using metagroup::detail::PfmVerdict;
 
 TEST_CASE("libpfm4 knows events of its PMU perf on every machine") {
@@ -55,7 +57,19 @@ TEST_CASE("periods and CPUs within an event are refused") {
 
 TEST_CASE("the list of libpfm4's events has those of its PMU perf") {
     const auto events = pfm_events();
-    CHECK(std::find(events.begin(), events.end(),
-                    std::pair<std::string, std::string>("perf", "PERF_COUNT_HW_CPU_CYCLES")) !=
-          events.end());
+    CHECK(std::any_of(events.begin(), events.end(), [](const PfmEvent& event) {
+        return event.pmu == "perf" && event.name == "PERF_COUNT_HW_CPU_CYCLES";
+    }));
+}
+
+TEST_CASE("an event with unit masks has a variant for each that libpfm4 takes") {
+    const auto variants = pfm_variants({"perf", "PERF_COUNT_HW_CACHE_L1D", "cache"});
+    const auto found = std::find_if(variants.begin(), variants.end(), [](const PfmEvent& event) {
+        return event.name == "PERF_COUNT_HW_CACHE_L1D:WRITE";
+    });
+    REQUIRE(found != variants.end());
+    CHECK(found->pmu == "perf");
+    CHECK(found->description.starts_with("cache: "));
+    perf_event_attr attr{};
+    CHECK(pfm_encode("perf::" + found->name, attr).verdict == PfmVerdict::ok);
 }

@@ -2,6 +2,7 @@
 #include "output.hpp"
 
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -28,6 +29,12 @@ void Output::write(std::string_view text) {
 
 bool Output::is_terminal() const {
     return ::isatty(fd()) == 1;
+}
+
+std::size_t Output::width() const {
+    constexpr std::size_t usual = 80;
+    winsize size{};
+    return ::ioctl(fd(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : usual;
 }
 
 }  // namespace tool

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <cstddef>
 #include <metagroup/detail/unique_fd.hpp>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ class Output {
     void write(std::string_view text);
     // Whether a person looks at it.
     bool is_terminal() const;
+    // Columns of a line: the terminal's, else 80.
+    std::size_t width() const;
 
   private:
     int fd() const { return file_ ? file_.get() : 1; }

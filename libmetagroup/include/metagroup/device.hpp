@@ -47,10 +47,11 @@ struct MemberInfo {
 class METAGROUP_API Device {
   public:
     /// Opens the device: a new, empty meta-group, which reads in Format::raw.
-    /// \throws std::system_error; the text says what is missing: module, permission…
+    /// \throws Error that says what is missing: module, permission…
     static Device open(const std::string& path = PERF_METAGROUP_DEVICE);
     /// Takes over a descriptor, for example one that another process passed on.
-    /// \throws std::system_error if it is none of this device.
+    /// \throws std::system_error if it is none of this device, Error if its module is of another
+    ///         ABI.
     explicit Device(detail::UniqueFd fd);
 
     /// Limits and present size of the meta-group.

@@ -25,8 +25,7 @@ class METAGROUP_API EventGroup {
     /// `cgroup` is a descriptor of its directory. If the process runs out of descriptors its soft
     /// limit (RLIMIT_NOFILE) is raised to the hard one first.
     /// \throws std::invalid_argument if the group has no events, or `read_format` has unknown bits.
-    /// \throws std::system_error with the errno of perf_event_open(2); the text names event, CPU
-    ///         and remedy.
+    /// \throws Error with the errno of perf_event_open(2), that names event, CPU and remedy.
     static EventGroup open(const GroupSpec& spec, int cpu,
                            std::uint64_t read_format = default_read_format, int cgroup = -1);
 

@@ -65,15 +65,4 @@ METAGROUP_API std::string to_string(const GroupSpec& group);
 /// \throws std::system_error if a file of sysfs or tracefs exists and cannot be read.
 METAGROUP_API std::vector<GroupSpec> parse_events(std::string_view text);
 
-/// A name that parse_events() understands on this machine.
-struct KnownEvent {
-    std::string name;  ///< as parse_events() reads it
-    std::string
-        source;  ///< `hardware`, `software`, `cache`, `sysfs`, `tracepoint`, or libpfm4's PMU
-};
-
-/// All names that parse_events() understands on this machine, for lists and completion. Those of
-/// libpfm4 stand without unit masks; tracepoints are missing if tracefs cannot be read.
-METAGROUP_API std::vector<KnownEvent> known_events();
-
 }  // namespace metagroup

@@ -10,6 +10,7 @@
 #include <memory>
 #include <metagroup/cpu_list.hpp>
 #include <metagroup/device.hpp>
+#include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
 #include <metagroup/export.hpp>
@@ -68,7 +69,7 @@ class METAGROUP_API MetaGroup {
     /// those of the list only. Backend::module closes the leaders' descriptors in between, so that
     /// only siblings need descriptors; the soft limit of descriptors is raised if needed.
     /// \throws std::invalid_argument if there is no group, or a group has no CPU.
-    /// \throws std::system_error; the text names event, CPU, cgroup and remedy.
+    /// \throws std::system_error, mostly Error; the text names event, CPU, cgroup and remedy.
     static MetaGroup open(const Options& options);
 
     MetaGroup(MetaGroup&&) noexcept;

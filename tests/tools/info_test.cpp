@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// metagroup info as somebody calls it who reports a defect.
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <metagroup/cpu_list.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "no_perf.hpp"
+#include "program.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+const std::string kInfo = METAGROUP_TOOL " info ";
+
+json report(const std::string& arguments = "") {
+    const Outcome outcome = run_program(kInfo + "-j " + arguments);
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    return json::parse(outcome.text);
+}
+
+json trial(const json& report, const std::string& part) {
+    for (const json& tried : report.at("trials")) {
+        if (tried.at("what").get<std::string>().find(part) != std::string::npos) return tried;
+    }
+    FAIL("nothing was tried of " << part);
+    return {};
+}
+
+// As if it had not been folded.
+std::string in_one_line(std::string text) {
+    std::ranges::replace(text, '\n', ' ');
+    const auto both_blank = [](char a, char b) { return a == ' ' && b == ' '; };
+    text.erase(std::unique(text.begin(), text.end(), both_blank), text.end());
+    return text;
+}
+
+bool contains(const json& list, const std::string& value) {
+    return std::ranges::find(list, json(value)) != list.end();
+}
+
+}  // namespace
+
+TEST_CASE("info is a page of aligned text that tells of the machine") {
+    const Outcome outcome = run_program(kInfo);
+    utsname name{};
+    ::uname(&name);
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text,
+               ContainsSubstring(std::string("\n  release          ") + name.release + '\n') &&
+                   ContainsSubstring("\n  architecture     ") &&
+                   ContainsSubstring("\n  perf event paranoid   ") &&
+                   ContainsSubstring("\n  works:      a software event on each CPU\n"));
+}
+
+TEST_CASE("The JSON of info is one object with a section for everything") {
+    const json all = report();
+    CHECK(all.at("program").at("version") == METAGROUP_VERSION);
+    CHECK(all.at("program").at("abi").is_number_integer());
+    CHECK(all.at("kernel").at("release").is_string());
+    CHECK(all.at("cpus").at("online") == metagroup::CpuList::online().to_string());
+    CHECK(all.at("cpus").at("isolated").is_string());
+    CHECK(all.at("privileges").at("capabilities").is_array());
+    CHECK(all.at("privileges").at("perf-event-paranoid").is_number_integer());
+    CHECK(all.at("limits").at("needed-by-default-events").is_number_unsigned());
+    CHECK(all.at("module").at("loaded").is_boolean());
+    CHECK(all.at("backends").at("available").is_array());
+    CHECK(all.at("backends").at("because").is_string());
+}
+
+TEST_CASE("info knows the PMUs by type and CPUs") {
+    const json pmus = report().at("pmus");
+    const auto software =
+        std::ranges::find_if(pmus, [](const json& pmu) { return pmu.at("pmu") == "software"; });
+    REQUIRE(software != pmus.end());
+    CHECK(software->at("type") == 1);
+    CHECK(software->at("cpus") == "all");
+    CHECK(software->at("counters").is_null());
+    CHECK(software->at("caps").is_object());
+}
+
+TEST_CASE("info finds out how many counters a CPU has", "[hardware]") {
+    const json pmus = report().at("pmus");
+    const auto core = std::ranges::find_if(pmus, [](const json& pmu) {
+        const std::string name = pmu.at("pmu");
+        return name == "cpu" || name == "cpu_core" || name.starts_with("armv8");
+    });
+    if (core == pmus.end()) SKIP("this machine has no hardware counters");
+    CAPTURE(core->dump());
+    REQUIRE(core->at("counters").is_number_unsigned());
+    CHECK(core->at("counters").get<unsigned>() >= 2);
+    CHECK(core->at("counters").get<unsigned>() < 32);
+}
+
+TEST_CASE("Every trial of info says whether it works, and else why") {
+    const json all = report();
+    for (const json& tried : all.at("trials")) {
+        CAPTURE(tried.dump());
+        CHECK(tried.at("what").is_string());
+        CHECK(tried.at("works").get<bool>() == tried.at("why").get<std::string>().empty());
+        CHECK(tried.at("remedy").is_string());
+    }
+}
+
+TEST_CASE("Without the module info says so, and names the remedy", "[no-module]") {
+    if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
+    const json all = report();
+    CHECK(all.at("module").at("loaded") == false);
+    CHECK(all.at("module").at("version").is_null());
+    CHECK(all.at("module").at("device-exists") == false);
+    CHECK(all.at("backends").at("auto") == "per_fd");
+    CHECK(all.at("backends").at("available") == json::array({"per_fd"}));
+    CHECK_THAT(in_one_line(run_program(kInfo).text),
+               ContainsSubstring("would fail: reading all CPUs at once, by the module because no "
+                                 "/dev/perf_metagroup: the module perf_metagroup is not loaded") &&
+                   ContainsSubstring("; remedy: load the module (modprobe perf_metagroup)"));
+}
+
+TEST_CASE("With the module info tells its version, ABI, limits and features", "[module]") {
+    const json module = report().at("module");
+    CHECK(module.at("loaded") == true);
+    CHECK(module.at("version") == METAGROUP_VERSION);
+    CHECK(module.at("device-exists") == true);
+    CHECK(module.at("device-permissions") == "0600 0:0");
+    CHECK(module.at("abi") == 1);
+    CHECK(module.at("max-members").get<unsigned>() > 0);
+    CHECK(module.at("max-snapshot-bytes").get<std::uint64_t>() > 0);
+    CHECK(contains(module.at("features"), "framed"));
+    CHECK(contains(module.at("features"), "spare-isolated"));
+}
+
+TEST_CASE("With the module info finds that all of it works", "[module]") {
+    const json all = report();
+    CHECK(all.at("backends").at("available") == json::array({"per_fd", "module"}));
+    CHECK(all.at("backends").at("auto") == "module");
+    for (const std::string what :
+         {"all CPUs at once", "asleep", "isolated", "newer than the module"}) {
+        const json tried = trial(all, what);
+        CAPTURE(tried.dump());
+        CHECK(tried.at("works") == true);
+    }
+}
+
+TEST_CASE("info says what is wrong with another device") {
+    const json all = report("--device /dev/null");
+    CHECK(all.at("module").at("answers") == false);
+    CHECK_THAT(trial(all, "by the module").at("why").get<std::string>(),
+               ContainsSubstring("/dev/null is not the device"));
+}
+
+TEST_CASE("info tells of a module that speaks another ABI", "[no-module]") {
+    const Outcome outcome =
+        run_program("LD_PRELOAD=" METAGROUP_OTHER_ABI " " + kInfo + "-j --device /dev/null");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    const json all = json::parse(outcome.text);
+    CHECK(all.at("module").at("abi") == 99);
+    CHECK(contains(all.at("module").at("features"), "0x8000000000000000"));
+    const json tried = trial(all, "by the module");
+    CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
+    CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("matching"));
+    CHECK(all.at("backends").at("auto") == "per_fd");
+}
+
+TEST_CASE("info --check succeeds where stat counts the default events") {
+    const bool counted = run_program(METAGROUP_TOOL " stat --timeout 10ms").status == 0;
+    const Outcome outcome = run_program(kInfo + "--check");
+    CAPTURE(outcome.text);
+    CHECK((outcome.status == 0) == counted);
+}
+
+TEST_CASE("info --check fails where perf is refused, and says by what it may be") {
+    const Outcome outcome = run_without_perf(kInfo + "-j --check");
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 1);
+    const json all = json::parse(outcome.text);
+    CHECK(all.at("privileges").at("seccomp") == "filter");
+    const json tried = trial(all, "software event");
+    CHECK(tried.at("works") == false);
+    CHECK_THAT(tried.at("why").get<std::string>(),
+               ContainsSubstring("CPUs " + metagroup::CpuList::online().to_string()) &&
+                   ContainsSubstring("seccomp"));
+    CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("perf_event_open(2)"));
+    CHECK(all.at("backends").at("auto").is_null());
+}
+
+TEST_CASE("info reports a failure without --check and ends well") {
+    CHECK(run_without_perf(kInfo).status == 0);
+}
+
+TEST_CASE("info tells that descriptors do not suffice", "[no-module]") {
+    if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module needs fewer");
+    const Outcome outcome = run_program("sh -c 'ulimit -n 6; exec " + kInfo + "-j'");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    const json all = json::parse(outcome.text);
+    CHECK(all.at("limits").at("open-files-hard") == 6);
+    CHECK(all.at("limits").at("needed-by-default-events").get<unsigned>() > 3);
+    CHECK_THAT(trial(all, "default events").at("why").get<std::string>(),
+               ContainsSubstring("hard limit 6"));
+}
+
+TEST_CASE("info reports what it can where sysfs is missing") {
+    const std::string hidden = "mount -t tmpfs none /sys && ";
+    if (run_program("unshare -m sh -c '" + hidden + "true'").status != 0)
+        SKIP("mounts cannot be made here");
+    const Outcome outcome = run_program("unshare -m sh -c '" + hidden + kInfo + "-j'");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    const json all = json::parse(outcome.text);
+    CHECK(all.at("cpus").at("online").is_null());
+    CHECK(all.at("pmus").empty());
+    CHECK(trial(all, "default events").at("works") == false);
+}

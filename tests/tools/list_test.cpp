@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+// metagroup list as a person or a program calls it.
+#include <pty.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
+#include <metagroup/detail/unique_fd.hpp>
+#include <metagroup/error.hpp>
+#include <metagroup/event_group.hpp>
+#include <metagroup/event_spec.hpp>
+#include <set>
+#include <string>
+
+#include "json_lines.hpp"
+#include "no_perf.hpp"
+#include "program.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+Outcome list(const std::string& arguments) {
+    return run_program(METAGROUP_TOOL " list " + arguments);
+}
+
+std::vector<nlohmann::json> events(const std::string& arguments) {
+    const Outcome outcome = list("-j " + arguments);
+    if (outcome.status != 0) return {};
+    return json_lines(outcome.text);
+}
+
+std::set<std::string> names(const std::string& arguments) {
+    std::set<std::string> all;
+    for (const auto& event : events(arguments))
+        all.insert(event.at("name").get<std::string>());
+    return all;
+}
+
+bool has_tracepoints() {
+    return ::access("/sys/kernel/tracing/events/sched/sched_switch/id", R_OK) == 0;
+}
+
+// What is written to a terminal of so many columns.
+std::string on_terminal(const std::string& arguments, unsigned short columns) {
+    int master = -1;
+    int slave = -1;
+    std::array<char, 64> name{};
+    const winsize size{.ws_row = 25, .ws_col = columns, .ws_xpixel = 0, .ws_ypixel = 0};
+    if (::openpty(&master, &slave, name.data(), nullptr, &size) != 0)
+        SKIP("there are no terminals here");
+    const metagroup::detail::UniqueFd ours(master);
+    const metagroup::detail::UniqueFd theirs(slave);
+    REQUIRE(list(arguments + " >" + name.data()).status == 0);
+    std::array<char, 4096> buffer{};
+    const ssize_t got = ::read(ours.get(), buffer.data(), buffer.size());
+    REQUIRE(got > 0);
+    std::string text(buffer.data(), static_cast<std::size_t>(got));
+    std::erase(text, '\r');
+    return text;
+}
+
+std::size_t longest_line(const std::string& text) {
+    std::size_t longest = 0;
+    for (const std::string& line : split(text, '\n'))
+        longest = std::max(longest, line.size());
+    return longest;
+}
+
+}  // namespace
+
+TEST_CASE("list shows events below their PMU, with a description") {
+    const Outcome outcome = list("page-faults");
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("software (perf):\n") &&
+                                 ContainsSubstring("\n  page-faults               page faults\n"));
+}
+
+TEST_CASE("Every line of list's JSON is an event with all of its keys") {
+    const auto all = events("--all");
+    REQUIRE_FALSE(all.empty());
+    for (const auto& event : all) {
+        CAPTURE(event.dump());
+        CHECK(event.at("name").is_string());
+        CHECK(event.at("pmu").is_string());
+        CHECK(event.at("description").is_string());
+        CHECK(event.at("source").is_string());
+        if (event.contains("unit")) CHECK_FALSE(event.at("unit").get<std::string>().empty());
+    }
+}
+
+TEST_CASE("Every name that list shows is one that can be asked for") {
+    for (const std::string& name : names("--all")) {
+        CAPTURE(name);
+        CHECK_NOTHROW(metagroup::parse_events(name));
+    }
+}
+
+TEST_CASE("A name that list shows can be given to stat") {
+    const std::string name = events("sw").front().at("name");
+    const Outcome outcome =
+        run_program(METAGROUP_TOOL " stat --timeout 10ms -x , -e '" + name + "'");
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 0);
+}
+
+TEST_CASE("list shows only perf's names that this machine counts") {
+    for (const auto& event : events("")) {
+        if (event.at("source") != "perf") continue;
+        CAPTURE(event.dump());
+        try {
+            const auto group = metagroup::parse_events(event.at("name").get<std::string>()).front();
+            metagroup::EventGroup::open(group, *metagroup::CpuList::online().begin());
+        } catch (const metagroup::Error& error) {
+            CHECK(error.code().value() != ENOENT);
+        }
+    }
+}
+
+TEST_CASE("list says that an event is known, but not counted here") {
+    if (!names("cycles").empty()) SKIP("this machine counts cycles");
+    const Outcome outcome = list("cpu-cycles");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("cannot") && ContainsSubstring("--all"));
+    CHECK(names("--all cpu-cycles").contains("cpu-cycles"));
+}
+
+TEST_CASE("Where perf is refused list shows what is known") {
+    const Outcome outcome = run_without_perf(METAGROUP_TOOL " list -j cpu-cycles");
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("{\"name\":\"cpu-cycles\""));
+}
+
+TEST_CASE("A pattern is a part of a name or description in any case") {
+    CHECK(names("PAGE-fault").contains("page-faults"));
+    CHECK(names("'another cpu'").contains("cpu-migrations"));
+    CHECK_FALSE(names("PAGE-fault").contains("cpu-clock"));
+}
+
+TEST_CASE("A pattern with wildcards is for all of a name") {
+    CHECK(names("'*-clock'").contains("task-clock"));
+    CHECK_FALSE(names("'clock*'").contains("task-clock"));
+    CHECK(names("'[ct]*-clock'").contains("cpu-clock"));
+}
+
+TEST_CASE("The short names of perf list stand for PMUs") {
+    for (const auto& event : events("sw"))
+        CHECK(event.at("pmu") == "software");
+    CHECK(names("sw").contains("context-switches"));
+}
+
+TEST_CASE("Where nothing matches list fails and names what is near") {
+    const Outcome outcome = list("page-fualts");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("no event matches \"page-fualts\"") &&
+                                 ContainsSubstring("page-faults"));
+}
+
+TEST_CASE("Where nothing is near list says how to see all") {
+    const Outcome outcome = list("zzzzzzzzzz");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("\"metagroup list\""));
+}
+
+TEST_CASE("Tracepoints are listed where a pattern asks for them only") {
+    if (!has_tracepoints()) SKIP("tracefs cannot be read");
+    const Outcome outcome = list("");
+    CHECK_THAT(outcome.text,
+               !ContainsSubstring("sched:sched_switch") && ContainsSubstring(" tracepoints: "));
+    CHECK(names("'sched:*'").contains("sched:sched_switch"));
+    CHECK(names("tracepoint").contains("sched:sched_switch"));
+    CHECK(names("sched_switch").contains("sched:sched_switch"));
+}
+
+TEST_CASE("list folds descriptions to 80 columns where there is no terminal") {
+    CHECK(longest_line(list("--all 'stalled-cycles-frontend'").text) <= 80);
+}
+
+TEST_CASE("list folds descriptions to the terminal's width") {
+    const std::string narrow = on_terminal("task-clock", 50);
+    CHECK(longest_line(narrow) <= 50);
+    CHECK_THAT(narrow, ContainsSubstring("task-clock"));
+    CHECK(split(on_terminal("task-clock", 200), '\n').size() < split(narrow, '\n').size());
+}
+
+TEST_CASE("list explains what is not listed") {
+    const Outcome outcome = list("--help");
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("'sched:*'") && ContainsSubstring("--all"));
+}
