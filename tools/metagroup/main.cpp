@@ -16,6 +16,7 @@ int main(int argc, char** argv) try {
     app.failure_message(CLI::FailureMessage::simple);
     int status = 0;
     tool::add_stat(app, status);
+    tool::add_top(app, status);
     CLI11_PARSE(app, argc, argv);
     return status;
 } catch (const std::exception& error) {

@@ -7,5 +7,6 @@
 namespace tool {
 
 void add_stat(CLI::App& app, int& status);
+void add_top(CLI::App& app, int& status);
 
 }  // namespace tool
