@@ -17,6 +17,7 @@ int main(int argc, char** argv) try {
     int status = 0;
     tool::add_stat(app, status);
     tool::add_top(app, status);
+    tool::add_export(app, status);
     CLI11_PARSE(app, argc, argv);
     return status;
 } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 
 namespace tool {
 
+void add_export(CLI::App& app, int& status);
 void add_stat(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 
