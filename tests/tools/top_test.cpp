@@ -9,6 +9,7 @@
 
 #include "program.hpp"
 #include "pty.hpp"
+#include "support/cpus.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 
@@ -133,6 +134,14 @@ TEST_CASE("top refuses what makes no sense") {
     CHECK(status("-d 0") > 1);
     CHECK(status("-d 1 -I 100") > 1);
     CHECK(status("-A --per-core") > 1);
+}
+
+TEST_CASE("top says which CPU is offline", "[module]") {
+    if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    Pty terminal(top());
+    REQUIRE(terminal.shows("CPU1"));
+    const metagroup::test::OfflineCpu gone(1);
+    CHECK(terminal.shows("offline"));
 }
 
 TEST_CASE("With the module top uses it", "[module]") {

@@ -48,6 +48,6 @@ foreach(kernel ${METAGROUP_ARM64_KERNELS})
                  ${arm64}/tests/integration/metagroup_integration_tests)
   add_arm64_test(tools ${kernel} 2 --module ${PROJECT_SOURCE_DIR}/bench/floor
                  --add ${arm64}/tools/metagroup --add ${arm64}/tools/metagroup-demo
-                 --add ${arm64}/bench/metagroup_bench --add ${METAGROUP_TERMINFO} --
+                 --add ${arm64}/bench/metagroup_bench ${terminal} --
                  ${arm64}/tests/tools/metagroup_tools_tests "~[no-module]")
 endforeach()

@@ -40,8 +40,8 @@ class Top {
   private:
     void update();
     void draw();
-    void answer(int what);
     void signal(int number);
+    void press_all(Clock::time_point until);
     void press(int key);
     void restart(nanoseconds interval);
     void pause();
@@ -74,9 +74,13 @@ void Top::run() {
 
 int Top::wait_until(Clock::time_point deadline) {
     for (;;) {
-        const int what = inputs_.wait_until(about_.paused ? Clock::time_point::max() : deadline);
+        const auto until = about_.paused ? Clock::time_point::max() : deadline;
+        const int what = inputs_.wait_until(until);
         if (what == 0) return 0;
-        answer(what);
+        if (what == Inputs::kKeyboard)
+            press_all(until);
+        else
+            signal(what);
         if (ended_ || restarted_) return what;
         draw();
     }
@@ -96,15 +100,13 @@ void Top::draw() {
     view_.draw(screen_, model_, about_);
 }
 
-void Top::answer(int what) {
-    if (what != Inputs::kKeyboard) {
-        signal(what);
-        return;
-    }
+// However fast they come.
+void Top::press_all(Clock::time_point until) {
     int key = screen_.key();
     if (key == key::none) throw std::runtime_error("the terminal is gone");
-    for (; key != key::none && !ended_; key = screen_.key())
+    do {
         press(key);
+    } while (!ended_ && Clock::now() < until && (key = screen_.key()) != key::none);
 }
 
 void Top::signal(int number) {
