@@ -108,7 +108,7 @@ TEST_CASE("A scrape has each event of each CPU, in base units") {
                                std::to_string(cpu) + "\",group=\"1\"}"));
     }
     CHECK(samples.at("metagroup_build_info{version=\"" METAGROUP_VERSION "\"}") == 1);
-    CHECK(samples.at("metagroup_scrapes_total") == 1);
+    CHECK(samples.at("metagroup_sweeps_total") == 1);
     CHECK(samples.at("metagroup_sweep_duration_seconds_count") == 1);
 }
 
@@ -152,8 +152,7 @@ TEST_CASE("Scrapes at the same time get a sweep each") {
     }
     for (auto& client : clients)
         CHECK(client.get());
-    CHECK(exporter.scrape().at("metagroup_sweep_duration_seconds_count") ==
-          kClients * kScrapes + 1);
+    CHECK(exporter.scrape().at("metagroup_sweeps_total") == kClients * kScrapes + 1);
 }
 
 TEST_CASE("An event that is counted twice is told apart by its group") {

@@ -50,19 +50,21 @@ class Scrape::State {
         }
         cpu_seconds_.Increment(seconds(static_cast<std::uint64_t>(cpu_time().count())) -
                                cpu_seconds_.Value());
-        scrapes_.Increment();
         std::vector<prometheus::MetricFamily> all = families_of(counters_);
         auto own = registry_.Collect();
         std::ranges::move(own, std::back_inserter(all));
         return all;
     }
 
-    std::uint64_t scrapes() const { return static_cast<std::uint64_t>(scrapes_.Value()); }
+    std::uint64_t scrapes() const {
+        return static_cast<std::uint64_t>(sweeps_.Value() + failures_.Value());
+    }
     const std::string& backend() const { return backend_; }
 
   private:
     void note_sweep() {
         const metagroup::Snapshot& newest = counters_.live().newest();
+        sweeps_.Increment();
         duration_.Observe(seconds(newest.end_ns() - newest.begin_ns()));
         skew_.Observe(seconds(newest.skew_ns()));
     }
@@ -82,7 +84,8 @@ class Scrape::State {
     Counters counters_;
     std::string backend_;
     prometheus::Registry registry_;
-    prometheus::Counter& scrapes_ = counter("metagroup_scrapes_total", "Scrapes answered.");
+    prometheus::Counter& sweeps_ =
+        counter("metagroup_sweeps_total", "Sweeps that were made, one for each scrape.");
     prometheus::Counter& failures_ =
         counter("metagroup_sweep_failures_total", "Sweeps that failed; counts stay as they were.");
     prometheus::Histogram& duration_ =
