@@ -5,8 +5,10 @@
 #include <chrono>
 #include <csignal>
 #include <system_error>
+#include <thread>
 
 #include "histogram.hpp"
+#include "metrics.hpp"
 #include "places.hpp"
 #include "support/temp_tree.hpp"
 #include "ticker.hpp"
@@ -49,6 +51,24 @@ TEST_CASE("The largest of all numbers fits into a histogram", "[no-module]") {
     REQUIRE(histogram.quantile(0.5) == UINT64_MAX);
 }
 
+TEST_CASE("A ratio is made where both events are counted, of the same kind", "[no-module]") {
+    const tool::Metrics metrics({{"cycles", "", 1},
+                                 {"instructions", "", 1},
+                                 {"branch-misses", "", 1},
+                                 {"cycles:u", "", 1}});
+    REQUIRE(metrics.ratio_of(1)->name == "IPC");
+    REQUIRE(metrics.ratio_of(1)->divisor == 0);
+    REQUIRE_FALSE(metrics.ratio_of(0));
+    REQUIRE_FALSE(metrics.ratio_of(2));
+    REQUIRE_FALSE(metrics.ratio_of(3));
+}
+
+TEST_CASE("Clocks are told from what counts events", "[no-module]") {
+    REQUIRE(tool::is_clock("cpu-clock"));
+    REQUIRE(tool::is_clock("task-clock:u"));
+    REQUIRE_FALSE(tool::is_clock("cycles"));
+}
+
 TEST_CASE("Ticks stay on their grid when one comes late", "[no-module]") {
     const Signals signals{SIGUSR1};
     const auto start = Ticker::Clock::now();
@@ -65,6 +85,31 @@ TEST_CASE("A signal ends the wait for a tick", "[no-module]") {
     ::raise(SIGUSR1);
     REQUIRE(ticker.wait(signals) == SIGUSR1);
     REQUIRE(ticker.missed() == 0);
+}
+
+TEST_CASE("What is done during the wait for a tick costs none", "[no-module]") {
+    struct Busy {
+        int wait_until(Ticker::Clock::time_point deadline) const {
+            std::this_thread::sleep_until(deadline + 20ms);
+            return 0;
+        }
+    };
+    Ticker ticker(1h, Ticker::Clock::now() - 1h + 10ms);
+    REQUIRE(ticker.wait(Busy{}) == 0);
+    REQUIRE(ticker.lateness() >= 20ms);
+    REQUIRE(ticker.missed() == 0);
+}
+
+TEST_CASE("A ticker that is restarted keeps what it has missed", "[no-module]") {
+    const Signals signals{SIGUSR1};
+    Ticker ticker(10ms, Ticker::Clock::now() - 35ms);
+    REQUIRE(ticker.wait(signals) == 0);
+    const auto missed = ticker.missed();
+    const auto start = Ticker::Clock::now();
+    ticker.restart(30ms);
+    REQUIRE(ticker.wait(signals) == 0);
+    REQUIRE(Ticker::Clock::now() >= start + 30ms);
+    REQUIRE(ticker.missed() == missed);
 }
 
 namespace {

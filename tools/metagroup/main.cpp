@@ -15,10 +15,12 @@ int main(int argc, char** argv) try {
     app.require_subcommand(1);
     app.failure_message(CLI::FailureMessage::simple);
     int status = 0;
-    tool::add_info(app, status);
-    tool::add_list(app, status);
     tool::add_stat(app, status);
+    tool::add_top(app, status);
+    tool::add_list(app, status);
+    tool::add_info(app, status);
     tool::add_compare(app, status);
+    tool::add_export(app, status);
     CLI11_PARSE(app, argc, argv);
     return status;
 } catch (const std::exception& error) {

@@ -8,20 +8,20 @@
 namespace tool {
 namespace {
 
-struct Ratio {
-    std::string_view event, divisor, unit;
+struct Known {
+    std::string_view event, divisor, name, unit;
     bool percent;
 };
 
-constexpr auto kRatios = std::to_array<Ratio>({
-    {"instructions", "cycles", "insn per cycle", false},
-    {"cycles", "cpu-clock", "GHz", false},
-    {"branch-misses", "branches", "of all branches", true},
-    {"cache-misses", "cache-references", "of all cache refs", true},
-    {"L1-dcache-load-misses", "L1-dcache-loads", "of all L1-dcache accesses", true},
-    {"LLC-load-misses", "LLC-loads", "of all LL-cache accesses", true},
-    {"dTLB-load-misses", "dTLB-loads", "of all dTLB cache accesses", true},
-    {"iTLB-load-misses", "iTLB-loads", "of all iTLB cache accesses", true},
+constexpr auto kRatios = std::to_array<Known>({
+    {"instructions", "cycles", "IPC", "insn per cycle", false},
+    {"cycles", "cpu-clock", "GHz", "GHz", false},
+    {"branch-misses", "branches", "branch-miss", "of all branches", true},
+    {"cache-misses", "cache-references", "cache-miss", "of all cache refs", true},
+    {"L1-dcache-load-misses", "L1-dcache-loads", "L1d-miss", "of all L1-dcache accesses", true},
+    {"LLC-load-misses", "LLC-loads", "LLC-miss", "of all LL-cache accesses", true},
+    {"dTLB-load-misses", "dTLB-loads", "dTLB-miss", "of all dTLB cache accesses", true},
+    {"iTLB-load-misses", "iTLB-loads", "iTLB-miss", "of all iTLB cache accesses", true},
 });
 
 constexpr auto kClocks = std::to_array<std::string_view>({"cpu-clock", "task-clock"});
@@ -47,15 +47,19 @@ std::optional<std::size_t> find(const std::vector<Column>& columns, std::string_
 
 }  // namespace
 
+bool is_clock(std::string_view event) {
+    return std::ranges::find(kClocks, stem(event)) != kClocks.end();
+}
+
 Metrics::Metrics(const std::vector<Column>& columns) {
     for (const Column& column : columns) {
-        Formula formula{{}, "/sec", false};
+        Formula formula;
         const std::string_view event = stem(column.event);
-        if (std::ranges::find(kClocks, event) != kClocks.end()) formula.unit = "CPUs utilized";
-        for (const Ratio& ratio : kRatios) {
-            if (ratio.event != event) continue;
-            const auto divisor = find(columns, ratio.divisor, modifiers(column.event));
-            if (divisor) formula = {divisor, std::string(ratio.unit), ratio.percent};
+        formula.clock = is_clock(event);
+        for (const Known& known : kRatios) {
+            if (known.event != event) continue;
+            const auto divisor = find(columns, known.divisor, modifiers(column.event));
+            if (divisor) formula.ratio = Ratio{*divisor, known.name, known.unit, known.percent};
         }
         formulas_.push_back(formula);
     }
@@ -63,21 +67,30 @@ Metrics::Metrics(const std::vector<Column>& columns) {
 
 std::optional<Metric> Metrics::of(const Totals& totals, std::size_t place,
                                   std::size_t column) const {
-    const Formula& formula = formulas_[column];
+    return formulas_[column].ratio ? ratio(totals, place, column) : rate(totals, place, column);
+}
+
+std::optional<Metric> Metrics::rate(const Totals& totals, std::size_t place,
+                                    std::size_t column) const {
     const Count& count = totals.at(place, column);
     if (!count.known()) return std::nullopt;
-    if (!formula.divisor) {
-        // Of one CPU's time: as many CPUs were enabled as there are in the place.
-        const double seconds =
-            static_cast<double>(count.enabled) / 1e9 / static_cast<double>(count.cpus);
-        if (seconds == 0) return std::nullopt;
-        const bool clock = formula.unit == "CPUs utilized";
-        return Metric{count.value / seconds / (clock ? 1e9 : 1), formula.unit, false};
-    }
-    const Count& divisor = totals.at(place, *formula.divisor);
+    // Of one CPU's time: as many CPUs were enabled as there are in the place.
+    const double seconds =
+        static_cast<double>(count.enabled) / 1e9 / static_cast<double>(count.cpus);
+    if (seconds == 0) return std::nullopt;
+    if (formulas_[column].clock) return Metric{count.value / 1e9 / seconds, "CPUs utilized", false};
+    return Metric{count.value / seconds, "/sec", false};
+}
+
+std::optional<Metric> Metrics::ratio(const Totals& totals, std::size_t place,
+                                     std::size_t column) const {
+    const auto& ratio = formulas_[column].ratio;
+    const Count& count = totals.at(place, column);
+    if (!ratio || !count.known()) return std::nullopt;
+    const Count& divisor = totals.at(place, ratio->divisor);
     if (!divisor.known() || divisor.value == 0) return std::nullopt;
-    return Metric{count.value / divisor.value * (formula.percent ? 100 : 1), formula.unit,
-                  formula.percent};
+    return Metric{count.value / divisor.value * (ratio->percent ? 100 : 1),
+                  std::string(ratio->unit), ratio->percent};
 }
 
 }  // namespace tool

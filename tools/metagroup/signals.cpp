@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <ctime>
 #include <system_error>
 
 namespace tool {
@@ -21,17 +20,22 @@ Signals::~Signals() {
 }
 
 int Signals::wait_until(Clock::time_point deadline) const {
-    using std::chrono::nanoseconds;
-    using std::chrono::seconds;
     for (;;) {
-        const nanoseconds left = std::max(nanoseconds(0), nanoseconds(deadline - Clock::now()));
-        const auto whole = std::chrono::duration_cast<seconds>(left);
-        const timespec timeout{.tv_sec = whole.count(), .tv_nsec = (left - whole).count()};
+        const timespec timeout = time_left(deadline);
         const int signal = ::sigtimedwait(&signals_, nullptr, &timeout);
         if (signal > 0) return signal;
         if (errno == EAGAIN) return 0;
         if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "sigtimedwait");
     }
+}
+
+timespec time_left(Signals::Clock::time_point deadline) {
+    using std::chrono::nanoseconds;
+    using std::chrono::seconds;
+    const nanoseconds left =
+        std::max(nanoseconds(0), nanoseconds(deadline - Signals::Clock::now()));
+    const auto whole = std::chrono::duration_cast<seconds>(left);
+    return {.tv_sec = whole.count(), .tv_nsec = (left - whole).count()};
 }
 
 }  // namespace tool

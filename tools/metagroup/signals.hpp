@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <csignal>
+#include <ctime>
 #include <initializer_list>
 
 namespace tool {
@@ -20,6 +21,7 @@ class Signals {
     // Sleeps until the deadline or a signal. \return the signal, or 0.
     int wait_until(Clock::time_point deadline) const;
 
+    const sigset_t& all() const { return signals_; }
     // What the process had blocked before: for programs that it starts.
     const sigset_t& before() const { return before_; }
 
@@ -27,5 +29,8 @@ class Signals {
     sigset_t signals_{};
     sigset_t before_{};
 };
+
+// As system calls take it; nothing if the deadline is over.
+timespec time_left(Signals::Clock::time_point deadline);
 
 }  // namespace tool

@@ -7,8 +7,10 @@
 namespace tool {
 
 void add_compare(CLI::App& app, int& status);
+void add_export(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);
 void add_stat(CLI::App& app, int& status);
+void add_top(CLI::App& app, int& status);
 
 }  // namespace tool

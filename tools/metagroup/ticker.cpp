@@ -3,17 +3,17 @@
 
 namespace tool {
 
-int Ticker::wait(const Signals& signals) {
+void Ticker::skip_missed() {
     const auto behind = Clock::now() - next_;
-    if (behind > Clock::duration::zero()) {
-        const auto over = static_cast<std::uint64_t>(behind / interval_) + 1;
-        missed_ += over;
-        next_ += over * interval_;
-    }
-    if (const int signal = signals.wait_until(next_)) return signal;
-    lateness_ = Clock::now() - next_;
-    next_ += interval_;
-    return 0;
+    if (behind <= Clock::duration::zero()) return;
+    const auto over = static_cast<std::uint64_t>(behind / interval_) + 1;
+    missed_ += over;
+    next_ += over * interval_;
+}
+
+void Ticker::restart(std::chrono::nanoseconds interval) {
+    interval_ = interval;
+    next_ = Clock::now() + interval;
 }
 
 }  // namespace tool

@@ -19,20 +19,13 @@ class StatOptions {
 
     Selection selection;
     By by = By::all;
+    std::optional<std::chrono::nanoseconds> interval;
+    std::optional<std::chrono::nanoseconds> timeout;
     std::uint64_t count = 0;  // intervals; 0: no end
     std::optional<std::string> separator;
     bool json = false;
     std::string file;
     std::vector<std::string> command;
-
-    std::optional<std::chrono::nanoseconds> interval() const { return in_ns(interval_ms_); }
-    std::optional<std::chrono::nanoseconds> timeout() const { return in_ns(timeout_ms_); }
-
-  private:
-    static std::optional<std::chrono::nanoseconds> in_ns(double milliseconds);
-
-    double interval_ms_ = 0;
-    double timeout_ms_ = 0;
 };
 
 }  // namespace tool

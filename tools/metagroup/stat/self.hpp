@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <metagroup/snapshot_view.hpp>
 
+#include "cpu_use.hpp"
 #include "histogram.hpp"
 
 namespace tool {
@@ -12,8 +13,6 @@ namespace tool {
 // What the monitor says of itself.
 class Self {
   public:
-    Self();
-
     void add_sweep(const metagroup::SnapshotView& snapshot);
     void add_tick(std::chrono::nanoseconds lateness);
     void end(std::uint64_t missed);
@@ -28,8 +27,7 @@ class Self {
     double cpu_use() const { return cpu_use_; }
 
   private:
-    std::chrono::steady_clock::time_point start_;
-    std::chrono::nanoseconds cpu_start_;
+    CpuUse used_;
     Histogram lateness_;
     Histogram duration_;
     Histogram skew_;

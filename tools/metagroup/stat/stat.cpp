@@ -100,13 +100,13 @@ bool Stat::ended(int signal, std::optional<Child>& child) const {
 
 void Stat::count(const Signals& signals, std::optional<Child>& child) {
     const auto start = Clock::now();
-    const auto end = options_.timeout() ? start + *options_.timeout() : Clock::time_point::max();
-    if (!options_.interval()) {
+    const auto end = options_.timeout ? start + *options_.timeout : Clock::time_point::max();
+    if (!options_.interval) {
         while (Clock::now() < end && !ended(signals.wait_until(end), child)) {
         }
         return;
     }
-    Ticker ticker(*options_.interval(), start);
+    Ticker ticker(*options_.interval, start);
     for (std::uint64_t shown = 0; options_.count == 0 || shown < options_.count;) {
         if (const int signal = ticker.wait(signals)) {
             if (ended(signal, child)) break;
@@ -132,7 +132,7 @@ int Stat::run() {
 
     sweep(now_);
     self_.end(missed_);
-    if (!options_.interval()) {
+    if (!options_.interval) {
         totals_.clear();
         totals_.add(Delta(first_, now_));
         report_->whole(seconds(now_), totals_);

@@ -103,8 +103,7 @@ class TextReport final : public Report {
         std::string value = "<not counted>";
         std::string unit = about.unit;
         if (count.known()) {
-            const bool clock =
-                about.event.starts_with("cpu-clock") || about.event.starts_with("task-clock");
+            const bool clock = is_clock(about.event);
             if (clock) unit = "msec";
             value = clock ? grouped(count.value / 1e6, 2)
                           : grouped(count.value, about.scale == 1 ? 0 : 2);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: MIT
+// metagroup export, scraped as Prometheus does it.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <csignal>
+#include <future>
+#include <map>
+#include <metagroup/cpu_list.hpp>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "export/address.hpp"
+#include "export/counters.hpp"
+#include "program.hpp"
+#include "pty.hpp"
+#include "support/cpus.hpp"
+#include "support/fd.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using metagroup::test::Fd;
+
+namespace {
+
+using Samples = std::map<std::string, double>;  // by name and labels
+
+sockaddr_in loopback(std::uint16_t port) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(port);
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    return address;
+}
+
+std::string get(std::uint16_t port, const std::string& path) {
+    const Fd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    const sockaddr_in address = loopback(port);
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
+        return {};
+    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
+    if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
+    std::string answer;
+    std::array<char, 4096> bytes{};
+    for (ssize_t got = 0; (got = ::read(socket.get(), bytes.data(), bytes.size())) > 0;)
+        answer.append(bytes.data(), static_cast<std::size_t>(got));
+    return answer;
+}
+
+Samples samples_of(const std::string& answer) {
+    Samples samples;
+    std::istringstream lines(answer.substr(answer.find("\r\n\r\n") + 4));
+    for (std::string line; std::getline(lines, line);) {
+        if (line.empty() || line.front() == '#') continue;
+        const std::size_t space = line.rfind(' ');
+        samples[line.substr(0, space)] = std::stod(line.substr(space + 1));
+    }
+    return samples;
+}
+
+// The exporter on a port that is free, on a terminal of its own.
+class Exporter {
+  public:
+    explicit Exporter(const std::string& events = "cpu-clock,page-faults")
+        : terminal_({METAGROUP_TOOL, "export", "-e", events, "--listen", "127.0.0.1:0"}, {},
+                    {.rows = 24, .columns = 200}) {
+        std::string line;
+        REQUIRE(terminal_.shows("/metrics", &line));
+        std::smatch found;
+        REQUIRE(std::regex_search(line, found, std::regex(":(\\d+)/metrics")));
+        port_ = static_cast<std::uint16_t>(std::stoi(found[1]));
+    }
+
+    std::uint16_t port() const { return port_; }
+    std::string answer() const { return get(port_, "/metrics"); }
+    Samples scrape() const { return samples_of(answer()); }
+    Pty& terminal() { return terminal_; }
+
+  private:
+    Pty terminal_;
+    std::uint16_t port_ = 0;
+};
+
+std::string clock_of(int cpu) {
+    return "metagroup_event_total{cpu=\"" + std::to_string(cpu) +
+           "\",group=\"0\",event=\"cpu-clock\",unit=\"seconds\"}";
+}
+
+}  // namespace
+
+TEST_CASE("A scrape has each event of each CPU, in base units") {
+    const Exporter exporter;
+    const Samples samples = exporter.scrape();
+    for (const int cpu : metagroup::CpuList::online()) {
+        CAPTURE(cpu);
+        REQUIRE(samples.contains(clock_of(cpu)));
+        CHECK(samples.at(clock_of(cpu)) < 60);
+        CHECK(samples.at("metagroup_cpu_online{cpu=\"" + std::to_string(cpu) + "\"}") == 1);
+        CHECK(samples.contains("metagroup_group_running_seconds_total{cpu=\"" +
+                               std::to_string(cpu) + "\",group=\"1\"}"));
+    }
+    CHECK(samples.at("metagroup_build_info{version=\"" METAGROUP_VERSION "\"}") == 1);
+    CHECK(samples.at("metagroup_sweeps_total") == 1);
+    CHECK(samples.at("metagroup_sweep_duration_seconds_count") == 1);
+}
+
+TEST_CASE("Counts grow from scrape to scrape, by the time between") {
+    const Exporter exporter;
+    double last = exporter.scrape().at(clock_of(0));
+    for (int scrape = 0; scrape < 3; ++scrape) {
+        ::usleep(100'000);
+        const double now = exporter.scrape().at(clock_of(0));
+        CHECK(now - last >= 0.09);
+        last = now;
+    }
+}
+
+TEST_CASE("The content type is that of Prometheus' text format") {
+    const Exporter exporter;
+    const std::string answer = exporter.answer();
+    CHECK_THAT(answer, ContainsSubstring("200 OK") &&
+                           ContainsSubstring("Content-Type: text/plain") &&
+                           ContainsSubstring("# TYPE metagroup_event_total counter"));
+}
+
+TEST_CASE("Only the metrics are served") {
+    const Exporter exporter;
+    CHECK_THAT(get(exporter.port(), "/"), ContainsSubstring("404"));
+    CHECK_THAT(get(exporter.port(), "/../../etc/passwd"), !ContainsSubstring("root:"));
+}
+
+TEST_CASE("Scrapes at the same time get a sweep each") {
+    constexpr int kClients = 8;
+    constexpr int kScrapes = 10;
+    Exporter exporter;
+    std::vector<std::future<bool>> clients;
+    for (int i = 0; i < kClients; ++i) {
+        clients.push_back(std::async(std::launch::async, [&exporter] {
+            double last = -1;
+            for (int scrape = 0; scrape < kScrapes; ++scrape) {
+                const double now = exporter.scrape().at(clock_of(0));
+                if (now <= last) return false;
+                last = now;
+            }
+            return true;
+        }));
+    }
+    for (auto& client : clients)
+        CHECK(client.get());
+    CHECK(exporter.scrape().at("metagroup_sweeps_total") == kClients * kScrapes + 1);
+}
+
+TEST_CASE("An event that is counted twice is told apart by its group") {
+    const Exporter exporter("{cpu-clock,page-faults},{cpu-clock,cpu-clock}");
+    const std::string answer = exporter.answer();
+    const Samples samples = samples_of(answer);
+    std::string other = clock_of(0);
+    other.replace(other.find("group=\"0\""), 9, "group=\"1\"");
+    CHECK(samples.contains(other));
+    const std::size_t line = answer.find(other);
+    CHECK(answer.find(other, line + 1) == std::string::npos);
+}
+
+TEST_CASE("A signal ends the exporter, which tells how often it was scraped") {
+    const int signal = GENERATE(SIGINT, SIGTERM);
+    Exporter exporter;
+    exporter.scrape();
+    exporter.scrape();
+    exporter.terminal().signal(signal);
+    CHECK(exporter.terminal().end() == 0);
+    CHECK(exporter.terminal().wrote("2 scrapes"));
+}
+
+TEST_CASE("A port that is in use is named, with the remedy") {
+    const Exporter first;
+    const std::string address = "127.0.0.1:" + std::to_string(first.port());
+    const Outcome outcome = run_program(METAGROUP_TOOL " export -e cpu-clock --listen " + address);
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring(address) && ContainsSubstring("in use") &&
+                                 ContainsSubstring("--listen"));
+}
+
+TEST_CASE("An address that is none here is named, with the reason") {
+    const Outcome outcome =
+        run_program(METAGROUP_TOOL " export -e cpu-clock --listen 192.0.2.1:19468");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("192.0.2.1") && ContainsSubstring("interface"));
+}
+
+TEST_CASE("What is no address and port is refused with an example", "[no-module]") {
+    using tool::Address;
+    CHECK(Address::parse("127.0.0.1:80").port == 80);
+    CHECK(Address::parse("0.0.0.0:0").to_string() == "0.0.0.0:0");
+    for (const char* text : {"", "9468", "127.0.0.1", ":9468", "localhost:1", "[::1]:80", "1.2.3:4",
+                             "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:80x", "1.2.3.4:"})
+        CHECK_THROWS_WITH(Address::parse(text), ContainsSubstring("127.0.0.1:19468"));
+}
+
+TEST_CASE("By default only this machine can scrape") {
+    CHECK_THAT(run_program(METAGROUP_TOOL " export --help").text,
+               ContainsSubstring("127.0.0.1:19468"));
+}
+
+TEST_CASE("Counts never go back, whatever CPUs do", "[module]") {
+    using metagroup::Backend;
+    const Backend backend = GENERATE(Backend::module, Backend::per_fd);
+    CAPTURE(metagroup::to_string(backend));
+    if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    metagroup::MetaGroup::Options what;
+    what.groups = metagroup::parse_events("cpu-clock");
+    what.cpus = metagroup::CpuList::online();
+    what.backend = backend;
+    what.start_disabled = true;
+    tool::Counters counters(what);
+    const auto sweep = [&] {
+        ::usleep(100'000);
+        counters.sweep();
+        return counters.members()[1].values[0];
+    };
+    const double before = sweep();
+    CHECK(before > 0);
+    double during = 0;
+    {
+        const metagroup::test::OfflineCpu gone(1);
+        during = sweep();
+        CHECK(during >= before);
+        CHECK(sweep() >= during);
+        CHECK(counters.live().offline(1));
+    }
+    sweep();
+    const double back = sweep();
+    CHECK(back >= during);
+    CHECK(sweep() > back);
+    CHECK_FALSE(counters.live().offline(1));
+}
+
+TEST_CASE("With the module the exporter uses it", "[module]") {
+    const Exporter exporter;
+    CHECK(exporter.scrape().at("metagroup_backend_info{backend=\"module\"}") == 1);
+}

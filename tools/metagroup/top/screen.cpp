@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: MIT
+#include "top/screen.hpp"
+
+#define NCURSES_NOMACROS 1  // names such as erase are ours, too
+#include <curses.h>
+#include <fmt/format.h>
+#include <langinfo.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <clocale>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+
+#include "top/clip.hpp"
+
+namespace tool {
+namespace {
+
+constexpr int kEscapeDelayMs = 25;  // a lone Escape is told from an arrow; ticks may wait as long
+constexpr short kWarningPair = 1, kBadPair = 2;
+
+bool environment_has(const char* variable) {
+    const char* value = std::getenv(variable);
+    return value != nullptr && *value != '\0';
+}
+
+attr_t attributes(Style style, bool colours) {
+    switch (style) {
+        case Style::plain:
+            return A_NORMAL;
+        case Style::strong:
+            return A_BOLD;
+        case Style::weak:
+            return A_DIM;
+        case Style::inverse:
+            return A_REVERSE;
+        case Style::warning:
+            return A_BOLD | (colours ? COLOR_PAIR(kWarningPair) : A_NORMAL);
+        case Style::bad:
+            return A_BOLD | (colours ? COLOR_PAIR(kBadPair) : A_NORMAL);
+    }
+    return A_NORMAL;
+}
+
+int translate(int code) {
+    switch (code) {
+        case ERR:
+            return key::none;
+        case KEY_UP:
+            return key::up;
+        case KEY_DOWN:
+            return key::down;
+        case KEY_LEFT:
+            return key::left;
+        case KEY_RIGHT:
+            return key::right;
+        case KEY_PPAGE:
+            return key::page_up;
+        case KEY_NPAGE:
+            return key::page_down;
+        case KEY_HOME:
+            return key::home;
+        case KEY_END:
+            return key::end;
+        default:
+            return code < 0x100 ? code : key::other;
+    }
+}
+
+}  // namespace
+
+struct Screen::Terminal {
+    Terminal() {
+        const char* name = std::getenv("TERM");
+        screen = ::newterm(nullptr, stdout, stdin);
+        if (screen == nullptr)
+            throw std::runtime_error(fmt::format(
+                "the terminal {} (variable TERM) is not known here: set one that is, as in "
+                "TERM=xterm, or use metagroup stat -I 1s",
+                name == nullptr || *name == '\0' ? "without a name" : name));
+        ::set_term(screen);
+    }
+    ~Terminal() {
+        ::endwin();
+        ::delscreen(screen);
+    }
+    Terminal(const Terminal&) = delete;
+    Terminal& operator=(const Terminal&) = delete;
+
+    SCREEN* screen;
+    bool colours = false;
+};
+
+Screen::Screen() {
+    if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
+        throw std::runtime_error(
+            "top needs a terminal: for files, pipes and scripts there is metagroup stat -A -I 1s");
+    std::setlocale(LC_CTYPE, "");
+    utf8_ = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
+    terminal_ = std::make_unique<Terminal>();
+    ::set_escdelay(kEscapeDelayMs);
+    ::cbreak();
+    ::noecho();
+    ::nonl();
+    ::nodelay(stdscr, true);
+    ::keypad(stdscr, true);
+    ::curs_set(0);
+    if (!environment_has("NO_COLOR") && ::has_colors()) {
+        ::start_color();
+        const bool background = ::use_default_colors() == OK;
+        const short behind = background ? short{-1} : short{COLOR_BLACK};
+        ::init_pair(kWarningPair, COLOR_YELLOW, behind);
+        ::init_pair(kBadPair, COLOR_RED, behind);
+        terminal_->colours = true;
+    }
+}
+
+Screen::~Screen() = default;
+
+int Screen::rows() const {
+    return ::getmaxy(stdscr);
+}
+
+int Screen::columns() const {
+    return ::getmaxx(stdscr);
+}
+
+void Screen::erase() {
+    ::werase(stdscr);
+}
+
+void Screen::put(int row, int column, std::string_view text, Style style) {
+    if (row < 0 || row >= rows() || column < 0 || column >= columns()) return;
+    const std::string_view fits = clip(text, static_cast<std::size_t>(columns() - column));
+    ::wattrset(stdscr, static_cast<int>(attributes(style, terminal_->colours)));
+    // Behind the last place of the screen the cursor cannot stand, which is no error.
+    ::wmove(stdscr, row, column);
+    ::waddnstr(stdscr, fits.data(), static_cast<int>(fits.size()));
+    ::wattrset(stdscr, static_cast<int>(A_NORMAL));
+}
+
+void Screen::show() {
+    ::wrefresh(stdscr);
+}
+
+int Screen::key() {
+    return translate(::wgetch(stdscr));
+}
+
+void Screen::resize() {
+    winsize size{};
+    if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_row == 0 || size.ws_col == 0)
+        return;
+    ::resizeterm(size.ws_row, size.ws_col);
+}
+
+void Screen::suspend() {
+    ::endwin();
+}
+
+// Whoever stopped the process may have let the terminal as it was, so it is left first.
+void Screen::resume() {
+    ::endwin();
+    ::clearok(stdscr, true);
+    resize();
+    show();
+}
+
+}  // namespace tool
