@@ -26,6 +26,10 @@ bool environment_has(const char* variable) {
     return value != nullptr && *value != '\0';
 }
 
+attr_t pair(short number) {
+    return static_cast<attr_t>(COLOR_PAIR(number));
+}
+
 attr_t attributes(Style style, bool colours) {
     switch (style) {
         case Style::plain:
@@ -34,12 +38,10 @@ attr_t attributes(Style style, bool colours) {
             return A_BOLD;
         case Style::weak:
             return A_DIM;
-        case Style::inverse:
-            return A_REVERSE;
         case Style::warning:
-            return A_BOLD | (colours ? COLOR_PAIR(kWarningPair) : A_NORMAL);
+            return A_BOLD | (colours ? pair(kWarningPair) : A_NORMAL);
         case Style::bad:
-            return A_BOLD | (colours ? COLOR_PAIR(kBadPair) : A_NORMAL);
+            return A_BOLD | (colours ? pair(kBadPair) : A_NORMAL);
     }
     return A_NORMAL;
 }
@@ -72,9 +74,8 @@ int translate(int code) {
 }  // namespace
 
 struct Screen::Terminal {
-    Terminal() {
+    Terminal() : screen(::newterm(nullptr, stdout, stdin)) {
         const char* name = std::getenv("TERM");
-        screen = ::newterm(nullptr, stdout, stdin);
         if (screen == nullptr)
             throw std::runtime_error(fmt::format(
                 "the terminal {} (variable TERM) is not known here: set one that is, as in "

@@ -14,7 +14,7 @@ constexpr int page_up = 0x104, page_down = 0x105, home = 0x106, end = 0x107;
 constexpr int other = 0x108;
 }  // namespace key
 
-enum class Style { plain, strong, weak, inverse, warning, bad };
+enum class Style { plain, strong, weak, warning, bad };
 
 // The terminal while it shows a full screen; what it was before, afterwards.
 class Screen {
