@@ -5,8 +5,11 @@
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
 #include <metagroup/known_events.hpp>
+#include <metagroup/payload.hpp>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <system_error>
+#include <vector>
 
 #include "info/facts.hpp"
 
@@ -18,25 +21,31 @@ using metagroup::EventGroup;
 using metagroup::EventSpec;
 using metagroup::GroupSpec;
 
-bool opens(const EventSpec& event, std::size_t times, int cpu) {
+// Opening alone says too much: arm64 leaves the leader out when it checks the size of a group.
+bool counts(const EventSpec& event, std::size_t times, int cpu) {
     try {
-        EventGroup::open(GroupSpec{std::vector<EventSpec>(times, event)}, cpu);
-        return true;
+        auto group = EventGroup::open(GroupSpec{std::vector<EventSpec>(times, event)}, cpu);
+        group.enable();
+        std::vector<std::byte> bytes(group.payload_size());
+        const std::size_t got = group.read(bytes);
+        const auto payload =
+            metagroup::Payload::parse(std::span(bytes).first(got), group.read_format());
+        return payload && payload->time_running().value_or(0) > 0;
     } catch (const std::system_error&) {
         return false;
     }
 }
 
-// The largest group of one event that the kernel takes, which it compares with the counters that
-// there are; nothing is counted. Null if there is no end, as with clocks, or no beginning.
+// The largest group of one event that is counted now: those that others hold are missing. Null if
+// there is no end, as with clocks, or no beginning.
 Json largest_group(const std::string& name) {
     constexpr std::size_t endless = 32;
     const EventSpec event = metagroup::parse_events(name).front().events.front();
     const CpuList cpus = event.cpus.value_or(CpuList::online());
     const int cpu = cpus.empty() ? 0 : *cpus.begin();
-    if (!opens(event, 1, cpu) || opens(event, endless, cpu)) return nullptr;
+    if (!counts(event, 1, cpu) || counts(event, endless, cpu)) return nullptr;
     std::size_t size = 1;
-    while (opens(event, size + 1, cpu))
+    while (counts(event, size + 1, cpu))
         ++size;
     return size;
 }
