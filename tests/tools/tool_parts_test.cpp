@@ -154,6 +154,13 @@ TEST_CASE("Sockets and nodes have their CPUs", "[no-module]") {
     }
 }
 
+TEST_CASE("On a machine without dies each socket is one", "[no-module]") {
+    metagroup::test::TempTree tree;
+    tree.file("cpu/cpu0/topology/physical_package_id", "0").file("cpu/cpu0/topology/core_id", "3");
+    const Places places(By::core, metagroup::CpuList::parse("0"), tree.path());
+    REQUIRE(places.all().front().name == "S0-D0-C3");
+}
+
 TEST_CASE("A machine that does not tell its topology is an error with the file's name",
           "[no-module]") {
     const metagroup::test::TempTree nothing;

@@ -35,6 +35,12 @@ int node_of(const fs::path& cpu) {
     return 0;  // kernels without NUMA have no nodes
 }
 
+// Not all architectures have dies.
+int die_of(const fs::path& topology) {
+    const fs::path file = topology / "die_id";
+    return fs::exists(file) ? number_in(file) : 0;
+}
+
 Key key_of(By by, int number, const fs::path& cpu) {
     const fs::path topology = cpu / "topology";
     switch (by) {
@@ -43,7 +49,7 @@ Key key_of(By by, int number, const fs::path& cpu) {
         case By::cpu:
             return {number, 0, 0};
         case By::core:
-            return {number_in(topology / "physical_package_id"), number_in(topology / "die_id"),
+            return {number_in(topology / "physical_package_id"), die_of(topology),
                     number_in(topology / "core_id")};
         case By::socket:
             return {number_in(topology / "physical_package_id"), 0, 0};

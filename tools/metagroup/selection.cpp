@@ -2,10 +2,29 @@
 #include "selection.hpp"
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
 #include <map>
+#include <metagroup/event_group.hpp>
+#include <stdexcept>
+#include <system_error>
 
 namespace tool {
+namespace {
+
+// Whether this machine can count it. That it is not permitted is said when it is wanted.
+bool is_there(const std::string& group) {
+    try {
+        metagroup::EventGroup::open(metagroup::parse_events(group).front(),
+                                    metagroup::CpuList::online().cpus().front());
+    } catch (const std::system_error& error) {
+        return error.code() == std::errc::permission_denied ||
+               error.code() == std::errc::operation_not_permitted;
+    } catch (const std::invalid_argument&) {
+        return false;
+    }
+    return true;
+}
+
+}  // namespace
 
 void Selection::add_options(CLI::App& app) {
     app.add_option("-e,--event", events_,
@@ -41,15 +60,16 @@ metagroup::MetaGroup::Options Selection::options() const {
 }
 
 std::string default_events() {
-    const std::filesystem::path devices = "/sys/bus/event_source/devices";
-    for (const char* core_pmu : {"cpu", "cpu_core", "armv8_pmuv3"}) {
-        if (std::filesystem::exists(devices / core_pmu))
-            return "context-switches,cpu-migrations,page-faults,"
-                   "{cycles,instructions},{branches,branch-misses}";
+    std::string events = "context-switches,cpu-migrations,page-faults";
+    bool hardware = false;
+    for (const char* group : {"{cycles,instructions}", "{branches,branch-misses}"}) {
+        if (!is_there(group)) continue;
+        events += std::string(",") + group;
+        hardware = true;
     }
-    if (std::filesystem::exists(devices / "msr/events/tsc"))
-        return "cpu-clock,context-switches,cpu-migrations,page-faults,msr/tsc/";
-    return "cpu-clock,context-switches,cpu-migrations,page-faults";
+    if (hardware) return events;
+    events.insert(0, "cpu-clock,");
+    return is_there("msr/tsc/") ? events + ",msr/tsc/" : events;
 }
 
 }  // namespace tool

@@ -55,9 +55,10 @@ void add_info(CLI::App& app, int& status) {
                        "exit with 1 if the default events cannot be counted on all CPUs");
     info_app->add_flag("-j,--json", options->json, "one JSON object");
     info_app->footer(
-        "Made to be pasted into a report of a defect. Whatever can be tried is tried: events are\n"
-        "opened and closed again, the device is opened. It changes nothing, and never fails\n"
-        "because something is absent.");
+        "Made to be pasted into a report of a defect. Whatever can be tried is tried: events "
+        "count\n"
+        "for a moment and are closed again, the device is opened. It changes nothing that stays,\n"
+        "and never fails because something is absent.");
     info_app->callback([options, &status] { status = info(*options); });
 }
 
