@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Each adds one subcommand; running it sets the exit status of the program.
+// Each adds one subcommand; running it sets the exit status of the program. For completion, options
+// tell by type_name() what they want: EVENTS, CPUS, FILE, COMMAND.
 #pragma once
 
 #include <CLI/App.hpp>
 
 namespace tool {
 
+void add_complete(CLI::App& app);  // not shown by --help
 void add_stat(CLI::App& app, int& status);
 
 }  // namespace tool
