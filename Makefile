@@ -9,12 +9,12 @@ FUZZ_SECONDS ?= 600
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install clean
+.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install dkms-install clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Set KERNEL (now $(KERNEL); see tests/vm/kernels) and CPUS (now $(CPUS)) for demo, bench and shell.'
 
@@ -79,6 +79,10 @@ shell: build ## boot a kernel with the module and give a shell in it
 
 install: build ## install library, headers, manual page and udev rule (DESTDIR, as cmake --install)
 	@cmake --install $(BUILD)
+
+dkms-install: ## install the module's source for DKMS, which builds it for every kernel (DESTDIR)
+	@source=$$(packaging/dkms-source $(DESTDIR)/usr/src) && \
+		echo "make: $$source is there; now: dkms install $$(basename "$$source" | sed 's,-\([0-9]\),/\1,')"
 
 clean: ## remove what was built; what was fetched stays in the cache
 	@rm -rf $(BUILD)
