@@ -10,7 +10,7 @@ PREFIX ?= /usr/local
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install uninstall dkms-install clean
+.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install uninstall dkms-install deb clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
@@ -91,6 +91,9 @@ uninstall: ## remove what the last install has installed (DESTDIR)
 dkms-install: ## install the module's source for DKMS, which builds it for every kernel (DESTDIR)
 	@source=$$(packaging/dkms-source $(DESTDIR)/usr/src) && \
 		echo "make: $$source is there; now: dkms install $$(basename "$$source" | sed 's,-\([0-9]\),/\1,')"
+
+deb: deps ## build the Debian packages into build/deb (2 minutes)
+	@packaging/build-deb $(BUILD)/deb
 
 clean: ## remove what was built; what was fetched stays in the cache
 	@rm -rf $(BUILD)
