@@ -61,8 +61,8 @@ TEST_CASE("Example sampler sees every CPU's time pass") {
     CAPTURE(outcome.text);
     std::smatch match;
     REQUIRE(std::regex_search(outcome.text, match, std::regex("cpu-clock: ([0-9]+)")));
-    // The first and the last of the deadlines may be missed.
-    CHECK(std::stoull(match[1]) > online() * 900'000'000);
+    // Of the deadlines some may be missed, also the last ones.
+    CHECK(std::stoull(match[1]) > online() * 500'000'000);
 }
 
 TEST_CASE("Example sampler names what was asked wrongly") {

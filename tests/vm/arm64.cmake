@@ -48,6 +48,7 @@ foreach(kernel ${METAGROUP_ARM64_KERNELS})
                  ${arm64}/tests/integration/metagroup_integration_tests)
   add_arm64_test(tools ${kernel} 2 --module ${PROJECT_SOURCE_DIR}/bench/floor
                  --add ${arm64}/tools/metagroup --add ${arm64}/tools/metagroup-demo
-                 --add ${arm64}/bench/metagroup_bench --
+                 --add ${arm64}/bench/metagroup_bench --add ${arm64}/examples/ioctls
+                 --add ${arm64}/examples/ipc --add ${arm64}/examples/sampler --
                  ${arm64}/tests/tools/metagroup_tools_tests "~[no-module]")
 endforeach()

@@ -32,7 +32,8 @@ foreach(kernel ${METAGROUP_DEBUG_KERNELS})
     add_debug_test("tools: ${guest}" debug ${kernel} ${cpus}
                    --module ${PROJECT_SOURCE_DIR}/bench/floor
                    --add $<TARGET_FILE:metagroup-tool> --add $<TARGET_FILE:metagroup-demo>
-                   --add $<TARGET_FILE:metagroup_bench> --
+                   --add $<TARGET_FILE:metagroup_bench> --add $<TARGET_FILE:ioctls>
+                   --add $<TARGET_FILE:ipc> --add $<TARGET_FILE:sampler> --
                    $<TARGET_FILE:metagroup_tools_tests> "~[no-module]")
   endforeach()
 endforeach()
