@@ -6,15 +6,16 @@ BUILD  ?= build
 KERNEL ?= 6.1
 CPUS   ?= 4
 FUZZ_SECONDS ?= 600
+PREFIX ?= /usr/local
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install clean
+.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install uninstall dkms-install deb clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
 	@echo
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
 	@echo 'Set KERNEL (now $(KERNEL); see tests/vm/kernels) and CPUS (now $(CPUS)) for demo, bench and shell.'
 
@@ -78,8 +79,22 @@ module: deps ## build the module for the kernel of the guests
 shell: build ## boot a kernel with the module and give a shell in it
 	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --add $(BUILD)/tools/metagroup:/usr/bin/metagroup --shell
 
-install: build ## install library, headers, manual page and udev rule (DESTDIR, as cmake --install)
+install: build ## install library, headers, metagroup, manual pages, completions, udev rule (PREFIX, DESTDIR)
+	@grep -qx 'CMAKE_INSTALL_PREFIX:PATH=$(PREFIX)' $(BUILD)/CMakeCache.txt || \
+		cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+	@ninja -C $(BUILD) --quiet
 	@cmake --install $(BUILD)
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+
+uninstall: ## remove what the last install has installed (DESTDIR)
+	@while read -r file || [ -n "$$file" ]; do rm -f -- "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt
+
+dkms-install: ## install the module's source for DKMS, which builds it for every kernel (DESTDIR)
+	@source=$$(packaging/dkms-source $(DESTDIR)/usr/src) && \
+		echo "make: $$source is there; now: dkms install $$(basename "$$source" | sed 's,-\([0-9]\),/\1,')"
+
+deb: deps ## build the Debian packages into build/deb (2 minutes)
+	@packaging/build-deb $(BUILD)/deb
 
 clean: ## remove what was built; what was fetched stays in the cache
 	@rm -rf $(BUILD)

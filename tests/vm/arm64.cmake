@@ -47,6 +47,8 @@ foreach(kernel ${METAGROUP_ARM64_KERNELS})
   add_arm64_test(integration ${kernel} 2 --
                  ${arm64}/tests/integration/metagroup_integration_tests)
   add_arm64_test(tools ${kernel} 2 --module ${PROJECT_SOURCE_DIR}/bench/floor
-                 --add ${arm64}/tools/metagroup --add ${arm64}/bench/metagroup_bench ${terminal} --
+                 --add ${arm64}/tools/metagroup --add ${arm64}/bench/metagroup_bench ${terminal}
+                 --add ${arm64}/examples/ioctls --add ${arm64}/examples/ipc
+                 --add ${arm64}/examples/sampler --
                  ${arm64}/tests/tools/metagroup_tools_tests "~[no-module]")
 endforeach()

@@ -31,8 +31,9 @@ foreach(kernel ${METAGROUP_DEBUG_KERNELS})
                    $<TARGET_FILE:metagroup_integration_tests>)
     add_debug_test("tools: ${guest}" debug ${kernel} ${cpus}
                    --module ${PROJECT_SOURCE_DIR}/bench/floor
-                   --add $<TARGET_FILE:metagroup-tool>
-                   --add $<TARGET_FILE:metagroup_bench> ${terminal} --
+                   --add $<TARGET_FILE:metagroup-tool> --add $<TARGET_FILE:metagroup_bench>
+                   ${terminal} --add $<TARGET_FILE:ioctls> --add $<TARGET_FILE:ipc>
+                   --add $<TARGET_FILE:sampler> --
                    $<TARGET_FILE:metagroup_tools_tests> "~[no-module]")
   endforeach()
 endforeach()

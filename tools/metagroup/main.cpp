@@ -15,6 +15,7 @@ int main(int argc, char** argv) try {
     app.require_subcommand(1);
     app.failure_message(CLI::FailureMessage::simple);
     int status = 0;
+    tool::add_complete(app);
     tool::add_stat(app, status);
     tool::add_top(app, status);
     tool::add_list(app, status);

@@ -30,14 +30,19 @@ void Selection::add_options(CLI::App& app) {
     app.add_option("-e,--event", events_,
                    "events, as in cycles,{instructions,cache-misses}; those in braces are counted "
                    "at the same time")
+        ->type_name("EVENTS")
         ->default_str(default_events());
-    app.add_option("-C,--cpu", cpus_, "CPUs, as in 0-3,8")->capture_default_str();
+    app.add_option("-C,--cpu", cpus_, "CPUs, as in 0-3,8")
+        ->type_name("CPUS")
+        ->capture_default_str();
     app.add_option("-G,--cgroup", cgroup_,
                    "count only while tasks of this cgroup run, as in system.slice/cron.service");
     app.add_option("--backend", backend_, "module, perfd (a read() per CPU), or auto")
         ->check(CLI::IsMember({"auto", "module", "perfd"}))
         ->capture_default_str();
-    app.add_option("--device", device_, "the module's device")->capture_default_str();
+    app.add_option("--device", device_, "the module's device")
+        ->type_name("FILE")
+        ->capture_default_str();
     app.add_flag("--quiet-cpus", mode_.quiet,
                  "do not wake CPUs that sleep; their counts are of when they fell asleep");
     app.add_flag("--spare-isolated", mode_.spare_isolated,

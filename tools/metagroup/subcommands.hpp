@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each adds one subcommand; running it sets the exit status of the program.
+// Each adds one subcommand; running it sets the exit status of the program. For completion, options
+// tell by type_name() what they want: EVENTS, CPUS, FILE, COMMAND.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -7,6 +8,7 @@
 namespace tool {
 
 void add_compare(CLI::App& app, int& status);
+void add_complete(CLI::App& app);  // not shown by --help
 void add_export(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);

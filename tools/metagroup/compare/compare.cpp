@@ -85,17 +85,21 @@ void add_compare(CLI::App& app, int& status) {
         "compare", "what a sweep costs with the module and without it, on this machine, now");
     const auto options = std::make_shared<CompareOptions>();
     compare->add_option("-e,--event", options->events, "one group of events, in braces")
+        ->type_name("EVENTS")
         ->capture_default_str();
     compare
         ->add_option("-C,--cpu", options->cpus,
                      "CPUs, as in 0-3,8; compared on 1, 2, 4 ... and all of them")
+        ->type_name("CPUS")
         ->capture_default_str();
-    compare->add_option("--device", options->device, "the module's device")->capture_default_str();
+    compare->add_option("--device", options->device, "the module's device")
+        ->type_name("FILE")
+        ->capture_default_str();
     compare->add_option("-n,--sweeps", options->sweeps, "sweeps to measure, of each way")
         ->check(CLI::Range(1U, 10'000'000U))
         ->capture_default_str();
     compare->add_flag("-j,--json", options->json, "a line of JSON for each number of CPUs");
-    compare->add_option("-o,--output", options->file, "write to a file");
+    compare->add_option("-o,--output", options->file, "write to a file")->type_name("FILE");
     compare->callback([options, &status] { status = run(*options); });
 }
 

@@ -50,7 +50,9 @@ void add_info(CLI::App& app, int& status) {
     CLI::App* info_app =
         app.add_subcommand("info", "what there is on this machine, what works, and why not");
     const auto options = std::make_shared<InfoOptions>();
-    info_app->add_option("--device", options->device, "the module's device")->capture_default_str();
+    info_app->add_option("--device", options->device, "the module's device")
+        ->type_name("FILE")
+        ->capture_default_str();
     info_app->add_flag("--check", options->check,
                        "exit with 1 if the default events cannot be counted on all CPUs");
     info_app->add_flag("-j,--json", options->json, "one JSON object");

@@ -20,8 +20,9 @@ void StatOptions::add_to(CLI::App& app) {
     add_places(app, by);
     CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator");
     app.add_flag("-j,--json", json, "a line of JSON for each count")->excludes(csv);
-    app.add_option("-o,--output", file, "write to a file");
-    app.add_option("command", command, "count while this runs; everywhere, not only in it");
+    app.add_option("-o,--output", file, "write to a file")->type_name("FILE");
+    app.add_option("command", command, "count while this runs; everywhere, not only in it")
+        ->type_name("COMMAND");
 }
 
 }  // namespace tool

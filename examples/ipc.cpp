@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// usage: ipc [{EVENT,EVENT} [SECONDS]]
+// Prints instructions per cycle of every CPU, every second; or the ratio of two other events.
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <metagroup/delta.hpp>
+#include <metagroup/metagroup.hpp>
+#include <stdexcept>
+#include <string>
+#include <thread>
+
+int main(int argc, char** argv) try {
+    metagroup::MetaGroup::Options options;
+    options.groups = metagroup::parse_events(argc > 1 ? argv[1] : "{cycles,instructions}");
+    if (options.groups.size() != 1 || options.groups[0].events.size() != 2)
+        throw std::invalid_argument("give one group of two events, as in {cycles,instructions}");
+    int seconds = argc > 2 ? std::stoi(argv[2]) : -1;  // -1: for ever
+
+    auto group = metagroup::MetaGroup::open(options);
+    metagroup::Snapshot before;
+    metagroup::Snapshot now;
+    for (group.read(before); seconds != 0; --seconds) {
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        group.read(now);
+        const metagroup::Delta delta(before, now);
+        for (std::size_t i = 0; i < delta.size(); ++i) {
+            const auto cycles = delta[i].scaled(0);
+            const auto instructions = delta[i].scaled(1);
+            std::printf("CPU %3d  ", now[i].cpu());
+            if (cycles && instructions && *cycles > 0)
+                std::printf("%8.3g\n", *instructions / *cycles);
+            else
+                std::printf("not counted\n");
+        }
+        std::fflush(stdout);
+        before.swap(now);
+    }
+} catch (const std::exception& error) {
+    std::fprintf(stderr, "ipc: %s\n", error.what());
+    return 1;
+}
