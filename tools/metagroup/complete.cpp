@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <metagroup/known_events.hpp>
 #include <metagroup/metagroup.hpp>
 #include <string>
 #include <string_view>
