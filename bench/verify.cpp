@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 namespace bench {
+namespace {
 
-void verify_counts(Rival& rival, Load load) {
-    if (rival.groups() == nullptr) return;
+// What is wrong with the counts of a sweep; empty if nothing is.
+std::string defect_of_sweep(Rival& rival, bool of_now) {
     const auto before = rival.groups()->counts();
     // Twice: the first period of one that samples by itself began earlier.
     rival.wait();
@@ -19,18 +23,32 @@ void verify_counts(Rival& rival, Load load) {
     const auto after = rival.groups()->counts();
 
     if (counts.size() != before.size())
-        throw std::runtime_error(
-            fmt::format("it delivers {} counts of {}", counts.size(), before.size()));
-    const bool of_now = load == Load::busy || !rival.lets_sleep();
+        return fmt::format("it delivers {} counts of {}", counts.size(), before.size());
     for (std::size_t i = 0; i < counts.size(); ++i) {
         if ((of_now && counts[i] < before[i]) || counts[i] > after[i])
-            throw std::runtime_error(fmt::format(
+            return fmt::format(
                 "its count {} is {}, which is not between {} and {}, what read() gave before "
                 "and after",
-                i, counts[i], before[i], after[i]));
+                i, counts[i], before[i], after[i]);
     }
     if (std::ranges::all_of(counts, [](auto count) { return count == 0; }))
-        throw std::runtime_error("all its counts are 0");
+        return "all its counts are 0";
+    return {};
+}
+
+}  // namespace
+
+void verify_counts(Rival& rival, Load load) {
+    if (rival.groups() == nullptr) return;
+    const bool of_now = load == Load::busy || !rival.lets_sleep();
+    // A timer that samples is late where the host does not run its CPU. What is wrong stays wrong.
+    constexpr int tries = 5;
+    std::string defect;
+    for (int i = 0; i < tries; ++i) {
+        defect = defect_of_sweep(rival, of_now);
+        if (defect.empty()) return;
+    }
+    throw std::runtime_error(defect);
 }
 
 }  // namespace bench

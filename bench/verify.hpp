@@ -8,7 +8,8 @@
 namespace bench {
 
 // Throws std::runtime_error unless what a sweep of the rival brings lies between two read()s of the
-// same events. In its turn. A way that measured nothing would be the fastest of all.
+// same events; sampled counts may be late, so of a few tries one must. In its turn. A way that
+// measured nothing would be the fastest of all.
 void verify_counts(Rival& rival, Load load);
 
 }  // namespace bench

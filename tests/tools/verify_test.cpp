@@ -48,6 +48,14 @@ TEST_CASE("a way to read that delivers true counts is believed") {
     CHECK_NOTHROW(verify([](const Counts& counts) { return counts; }));
 }
 
+TEST_CASE("a way to read that is late once is measured again") {
+    metagroup::test::need_software_events();
+    bool late = true;
+    CHECK_NOTHROW(verify([&](const Counts& counts) {
+        return std::exchange(late, false) ? Counts{1, counts[1]} : counts;
+    }));
+}
+
 TEST_CASE("a way to read that delivers old counts, others, too few or none is found out") {
     metagroup::test::need_software_events();
     Counts old;
