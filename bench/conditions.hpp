@@ -6,8 +6,8 @@
 #include <metagroup/cpu_list.hpp>
 #include <optional>
 
-#include "measure/slow_motion.hpp"
 #include "rivals/rival.hpp"
+#include "slow_motion.hpp"
 #include "targets.hpp"
 
 namespace bench {
@@ -15,7 +15,7 @@ namespace bench {
 class Conditions {
   public:
     explicit Conditions(const metagroup::CpuList& cpus)
-        : slow_motion_(measure::SlowMotion::find()), targets_(cpus) {}
+        : slow_motion_(SlowMotion::find()), targets_(cpus) {}
 
     // Gives the rival its turn: its groups count, those of others do not, for counting has a price
     // for everyone; the targets are idle or busy; a first sweep is done. Between turns CPUs sleep
@@ -26,15 +26,13 @@ class Conditions {
     void at_full_speed(const std::function<void()>& body);
 
     // Null if this is not a guest in slow motion.
-    const measure::SlowMotion* slow_motion() const {
-        return slow_motion_ ? &*slow_motion_ : nullptr;
-    }
+    const SlowMotion* slow_motion() const { return slow_motion_ ? &*slow_motion_ : nullptr; }
 
   private:
     void let_count(measure::CpuGroups* groups);
     void end(Rival& rival);
 
-    std::optional<measure::SlowMotion> slow_motion_;
+    std::optional<SlowMotion> slow_motion_;
     Targets targets_;
     Load load_ = Load::idle;
     measure::CpuGroups* counting_ = nullptr;

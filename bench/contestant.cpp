@@ -31,7 +31,7 @@ double median_sweep(Rival& rival, std::chrono::nanoseconds time) {
 // By what fraction of the time the host fell behind, on the CPU where it did so most.
 class Lateness {
   public:
-    Lateness(const measure::SlowMotion& slow_motion, const metagroup::CpuList& cpus)
+    Lateness(const SlowMotion& slow_motion, const metagroup::CpuList& cpus)
         : slow_motion_(slow_motion), cpus_(cpus), begin_(read()), start_(Clock::now()) {}
 
     double fraction() const {
@@ -51,7 +51,7 @@ class Lateness {
         return late;
     }
 
-    const measure::SlowMotion& slow_motion_;
+    const SlowMotion& slow_motion_;
     const metagroup::CpuList& cpus_;
     std::vector<std::uint64_t> begin_;
     Clock::time_point start_;
@@ -75,7 +75,7 @@ void Contestant::run(benchmark::State& state, Load load, Conditions& conditions,
 }
 
 // The host may have been busy for a moment only.
-void Contestant::measure_on_time(benchmark::State& state, const measure::SlowMotion& slow_motion,
+void Contestant::measure_on_time(benchmark::State& state, const SlowMotion& slow_motion,
                                  std::chrono::nanoseconds time) {
     constexpr int most_tries = 4;
     constexpr double on_time = 0.02;

@@ -30,7 +30,7 @@ class Contestant {
   private:
     void measure(benchmark::State& state, Load load, Conditions& conditions, CostCounter& costs,
                  std::chrono::nanoseconds time);
-    void measure_on_time(benchmark::State& state, const measure::SlowMotion& slow_motion,
+    void measure_on_time(benchmark::State& state, const SlowMotion& slow_motion,
                          std::chrono::nanoseconds time);
     Rival& rival();
 

@@ -36,7 +36,7 @@ CostCounter::CostCounter(Conditions& conditions, metagroup::CpuList cpus,
                          std::chrono::nanoseconds pass)
     : conditions_(conditions),
       cpus_(std::move(cpus)),
-      instructions_(measure::InstructionCounter::open(cpus_, conditions.slow_motion())),
+      instructions_(InstructionCounter::open(cpus_, conditions.slow_motion())),
       pass_(pass) {}
 
 Costs CostCounter::count(Rival& rival, Load load) {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "conditions.hpp"
-#include "measure/instructions.hpp"
+#include "instructions.hpp"
 #include "measure/tracepoint_counter.hpp"
 #include "rivals/rival.hpp"
 
@@ -61,7 +61,7 @@ class CostCounter {
 
     Conditions& conditions_;
     metagroup::CpuList cpus_;
-    std::unique_ptr<measure::InstructionCounter> instructions_;
+    std::unique_ptr<InstructionCounter> instructions_;
     std::chrono::nanoseconds pass_;
 };
 

@@ -83,7 +83,7 @@ class Session {
 void Session::enter_all(const std::vector<metagroup::GroupSpec>& specs) {
     // The longer one leaves a busy CPU in slow motion time for its own work.
     std::chrono::nanoseconds sampling_period = 1ms;
-    if (const measure::SlowMotion* slow_motion = conditions_.slow_motion())
+    if (const SlowMotion* slow_motion = conditions_.slow_motion())
         sampling_period = 60'000 * std::chrono::nanoseconds(1s) / slow_motion->rate();
     Subject& subject = subjects_.emplace_back(specs, options_.cpus, sampling_period);
     shapes_.push_back(fmt::format("cpus:{}/events:{}/groups:{}", options_.cpus.size(),
@@ -110,7 +110,7 @@ void Session::enter(Contestant& contestant, const std::string& name, Load load) 
 }
 
 int Session::run() {
-    if (const measure::SlowMotion* slow_motion = conditions_.slow_motion())
+    if (const SlowMotion* slow_motion = conditions_.slow_motion())
         benchmark::AddCustomContext("instructions_per_second", std::to_string(slow_motion->rate()));
     Results results;
     JsonReporter json;

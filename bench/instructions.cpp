@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/instructions.hpp"
+#include "instructions.hpp"
 
 #include <map>
 #include <metagroup/event_group.hpp>
@@ -7,7 +7,7 @@
 #include <system_error>
 #include <vector>
 
-namespace measure {
+namespace bench {
 namespace {
 
 class OfPage : public InstructionCounter {
@@ -57,4 +57,4 @@ std::unique_ptr<InstructionCounter> InstructionCounter::open(const metagroup::Cp
     }
 }
 
-}  // namespace measure
+}  // namespace bench

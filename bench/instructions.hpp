@@ -6,9 +6,9 @@
 #include <memory>
 #include <metagroup/cpu_list.hpp>
 
-#include "measure/slow_motion.hpp"
+#include "slow_motion.hpp"
 
-namespace measure {
+namespace bench {
 
 class InstructionCounter {
   public:
@@ -33,4 +33,4 @@ class InstructionCounter {
                                                     const SlowMotion* slow_motion);
 };
 
-}  // namespace measure
+}  // namespace bench

@@ -8,7 +8,7 @@
 
 struct slowmo_page;
 
-namespace measure {
+namespace bench {
 
 class SlowMotion {
   public:
@@ -37,4 +37,4 @@ class SlowMotion {
     std::unique_ptr<slowmo_page, Unmap> page_;
 };
 
-}  // namespace measure
+}  // namespace bench

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "measure/slow_motion.hpp"
+#include "slow_motion.hpp"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -14,9 +14,9 @@
 #include <string>
 #include <system_error>
 
-#include "bench/slowmo/page.h"
+#include "slowmo/page.h"
 
-namespace measure {
+namespace bench {
 namespace {
 
 namespace fs = std::filesystem;
@@ -124,4 +124,4 @@ std::uint64_t SlowMotion::rate() const {
     return load(page_->rate);
 }
 
-}  // namespace measure
+}  // namespace bench
