@@ -161,6 +161,13 @@ bool Pty::stops() {
     return false;
 }
 
+bool Pty::taken() {
+    const auto end = Clock::now() + kPatience;
+    while (restored() && Clock::now() < end)
+        read_for(20ms);
+    return !restored();
+}
+
 bool Pty::restored() const {
     termios now{};
     ::tcgetattr(slave_.get(), &now);

@@ -50,6 +50,8 @@ class Pty {
     // Whether it is stopped, soon.
     bool stops();
 
+    // Whether the program changes the terminal's modes, soon.
+    bool taken();
     // Whether the terminal's modes are those from before the program.
     bool restored() const;
 

@@ -71,8 +71,8 @@ TEST_CASE("top gives the terminal back when it is stopped, and takes it again") 
     CHECK(terminal.restored());
     CHECK(terminal.wrote(kLeave));
     terminal.signal(SIGCONT);
-    REQUIRE(terminal.shows("cpu-clock"));
-    CHECK_FALSE(terminal.restored());
+    // What is shown may be from before it was stopped.
+    REQUIRE(terminal.taken());
     terminal.type("q");
     CHECK(terminal.end() == 0);
     CHECK(terminal.restored());
