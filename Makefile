@@ -26,7 +26,7 @@ build: deps ## build library, tools, tests and benchmark
 	@mkdir -p $(BUILD)
 	@test -e $(BUILD)/build.ninja || { echo 'make: configuring ...'; \
 		cmake -S . -B $(BUILD) -G Ninja >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; rm -f $(BUILD)/build.ninja; exit 1; }; }
-	@echo 'make: building userland (2 minutes the first time) ...'
+	@echo 'make: building userland (5 minutes the first time) ...'
 	@ninja -C $(BUILD) --quiet
 
 demo: build ## boot a kernel with the module and read its counters in both ways
