@@ -27,11 +27,13 @@ bool is_there(const std::string& group) {
 }  // namespace
 
 void Selection::add_options(CLI::App& app) {
-    app.add_option("-e,--event", events_,
-                   "events, as in cycles,{instructions,cache-misses}; those in braces are counted "
-                   "at the same time")
-        ->type_name("EVENTS")
-        ->default_str(default_events());
+    CLI::Option* events =
+        app.add_option("-e,--event", events_,
+                       "events, as in cycles,{instructions,cache-misses}; those in braces are "
+                       "counted at the same time")
+            ->type_name("EVENTS");
+    // Finding the default opens events: not for subcommands that nobody called.
+    app.preparse_callback([events](std::size_t) { events->default_str(default_events()); });
     app.add_option("-C,--cpu", cpus_, "CPUs, as in 0-3,8")
         ->type_name("CPUS")
         ->capture_default_str();
