@@ -36,8 +36,9 @@ demo: build ## boot a kernel with the module and read its counters in both ways
 
 check: build ## run all tests: lint, all tiers on two kernels, some on more, sanitizers, benchmark
 	@echo 'make: all tests (about an hour; the first time 15 minutes more) ...'
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -LE '^(matrix|debug)$$'; status=$$?; \
-		tests/report $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --output-junit check.xml -LE '^(matrix|debug)$$'; \
+		status=$$?; \
+		tests/report --junit $(BUILD)/check.xml $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
 
 matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 (1 hour)
 	@echo 'make: the module on all kernels (about an hour; the first time 10 minutes more) ...'

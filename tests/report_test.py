@@ -67,6 +67,26 @@ class Report(TableTest):
                                         test("lint: man-pages", "skipped: no mandoc\n")),
                          "1 passed, 0 failed, 1 skipped")
 
+    def test_a_test_that_skips_by_its_status_alone_did_not_pass(self) -> None:
+        junit = self.directory / "junit.xml"
+        junit.write_text('\t<testcase name="lint: A &amp; B" classname="" status="run"/>\n'
+                         '\t<testcase name="lint: B&apos;s" classname="" status="notrun">\n'
+                         '\t\t<skipped message="SKIP_RETURN_CODE=77"/>\n'
+                         '\t\t<system-out>\nskipped: cut off\n')
+        log = self.directory / "log"
+        log.write_text(test("lint: A & B", "") + test("lint: B's", ""))
+        done = subprocess.run([TESTS / "report", "--junit", junit, log], capture_output=True,
+                              text=True, check=False)
+        self.assertIn("skipped: lint: B's: no reason given\n", done.stdout)
+        self.assertNotIn("cut off", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1], "1 passed, 0 failed, 1 skipped")
+
+    def test_a_test_that_skips_by_what_it_prints_did_not_pass(self) -> None:
+        ended = "Test Passed.\n", "Test Pass Reason:\nSkip regular expression found in output.\n"
+        text = test("lint: fish", "test_it ... skipped 'not installed'\nRan 1 test in 0s\n")
+        self.assertEqual(self.last_line("report", test("lint: shell", ""), text.replace(*ended)),
+                         "1 passed, 0 failed, 1 skipped")
+
     def test_a_run_of_nothing_fails(self) -> None:
         self.assertEqual(self.last_line("report", status=1), "0 passed, 0 failed, 0 skipped")
 
