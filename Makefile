@@ -71,7 +71,7 @@ coverage: deps ## tell which lines of the library the unit tier does not reach
 bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (8 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
 
-bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (1 hour)
+bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (3 hours)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check --full
 
 module: deps ## build the module for the kernel of the guests

@@ -25,18 +25,13 @@ prepare() {
     exit 77
 }
 
-# measure_once CPUS CONDITION...
 measure_once() {
-    local cpus=$1 condition get=() slow=$rate more=()
-    shift
+    local slow=$rate more=()
     # The host has enough to do with 32 CPUs. The report knows of the rate, and is of the same times.
     # Sweeps take long then, and a turn is to have some.
     ((cpus <= 32)) || slow=$((rate * 32 / cpus)) more=(--time=0.3)
-    for condition; do
-        get+=(--get "/tmp/bench/$cpus-$condition.json:$raw/$cpus-$condition.json")
-    done
     "$bench_dir/slowmo/run" --plugin "$build/bench/slowmo/throttle.so" --cpus "$cpus" --kernel "$kernel" --rate "$slow" \
-        --timeout $((120 + $# * 300)) --module "$bench_dir/floor" \
-        --add "$benchmark" "${get[@]}" -- \
-        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$@" -- "${options[@]}" "${more[@]}"
+        --timeout 3600 --module "$bench_dir/floor" \
+        --add "$benchmark" --get "/tmp/bench/$cpus-$condition.json:$raw/unfinished/$cpus-$condition.json" -- \
+        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$condition" -- "${options[@]}" "${more[@]}"
 }

@@ -46,9 +46,6 @@ prepare() {
     load "$bench_dir/floor" metagroup_floor || say "measuring without the floor"
 }
 
-# measure_once CPUS CONDITION...
 measure_once() {
-    local cpus=$1
-    shift
-    "$bench_dir/measure" "${hardware[@]}" "$benchmark" "$raw" "$cpus" "$@" -- "${options[@]}"
+    "$bench_dir/measure" "${hardware[@]}" "$benchmark" "$raw/unfinished" "$cpus" "$condition" -- "${options[@]}"
 }

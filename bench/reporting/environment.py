@@ -11,6 +11,7 @@ KEYS = {
     "mode": "mode",
     "version": "version of the project",
     "date": "date",
+    "resumed": "resumed",
     "kernel": "kernel",
     "qemu": "QEMU",
     "rate": "instructions per second of each CPU",
