@@ -29,13 +29,16 @@ foreach(kernel ${METAGROUP_DEBUG_KERNELS})
                    $<TARGET_FILE:metagroup_unit_tests>)
     add_debug_test("integration: ${guest}" debug ${kernel} ${cpus} --
                    $<TARGET_FILE:metagroup_integration_tests>)
-    add_debug_test("tools: ${guest}" debug ${kernel} ${cpus}
-                   --module ${PROJECT_SOURCE_DIR}/bench/floor
-                   --add $<TARGET_FILE:metagroup-tool> --add $<TARGET_FILE:metagroup_bench>
-                   ${terminal} --add $<TARGET_FILE:ioctls> --add $<TARGET_FILE:ipc>
-                   --add $<TARGET_FILE:sampler> --
-                   $<TARGET_FILE:metagroup_tools_tests> "~[no-module]")
+    add_debug_test("tools: ${guest}" debug ${kernel} ${cpus} ${tools_tests})
   endforeach()
+endforeach()
+
+# They are believed as they tell of defects that are there.
+foreach(kernel ${METAGROUP_DEBUG_KERNELS})
+  add_test(NAME "defects are told of: ${kernel}"
+           COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/watch-selftest ${kernel})
+  set_tests_properties("defects are told of: ${kernel}" PROPERTIES
+    LABELS debug-short TIMEOUT 600 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel})
 endforeach()
 
 # Short, and all that no other kernel can test.
