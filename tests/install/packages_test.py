@@ -87,8 +87,11 @@ class PackagesTest(unittest.TestCase):
         self.check_owned("metagroup")
         self.check_owned("libmetagroup1")
 
-    def test_the_tool_has_pages_and_completions(self) -> None:
+    def test_the_tool_has_pages_schemas_and_completions(self) -> None:
         self.installed("libmetagroup1", "metagroup")
+        for schema in (PROJECT / "tools/metagroup/schemas").iterdir():
+            self.assertEqual(ROOT.run("cat", f"/usr/share/metagroup/schemas/{schema.name}"),
+                             schema.read_text())
         for page in (PROJECT / "tools/metagroup/man").glob("*.1"):
             self.assertEqual(ROOT.run("man", "-w", page.stem).strip(),
                              f"/usr/share/man/man1/{page.name}.gz")

@@ -64,9 +64,11 @@ class StagedTest(unittest.TestCase):
         self.assertIn("share/man/man1/metagroup.1", pages)
         headers = {f"include/{header.relative_to(PROJECT / 'libmetagroup/include')}"
                    for header in PROJECT.glob("libmetagroup/include/**/*.hpp")}
+        schemas = {f"share/metagroup/schemas/{schema.name}"
+                   for schema in PROJECT.glob("tools/metagroup/schemas/*")}
         config = {f"lib/cmake/metagroup/metagroup{part}.cmake" for part in
                   ("Config", "ConfigVersion", "Targets", "Targets-relwithdebinfo")}
-        self.assertEqual(files(self.tree), pages | headers | config | {
+        self.assertEqual(files(self.tree), pages | headers | schemas | config | {
             "bin/metagroup",
             "include/linux/perf_metagroup.h",
             "lib/libmetagroup.a", "lib/libmetagroup.so", "lib/libmetagroup.so.1",

@@ -46,8 +46,8 @@ foreach(kernel ${METAGROUP_ARM64_KERNELS})
   add_arm64_test("unit in a guest" ${kernel} 2 -- ${arm64}/tests/unit/metagroup_unit_tests)
   add_arm64_test(integration ${kernel} 2 --
                  ${arm64}/tests/integration/metagroup_integration_tests)
-  add_arm64_test(tools ${kernel} 2 --module ${PROJECT_SOURCE_DIR}/bench/floor
-                 --add ${arm64}/tools/metagroup --add ${arm64}/bench/metagroup_bench ${terminal}
+  add_arm64_test(tools ${kernel} 2 ${for_tools}
+                 --add ${arm64}/tools/metagroup --add ${arm64}/bench/metagroup_bench
                  --add ${arm64}/examples/ioctls --add ${arm64}/examples/ipc
                  --add ${arm64}/examples/sampler --
                  ${arm64}/tests/tools/metagroup_tools_tests "~[no-module]")

@@ -4,9 +4,11 @@
 #include <cstdio>
 #include <exception>
 
+#include "standard_streams.hpp"
 #include "subcommands.hpp"
 
 int main(int argc, char** argv) try {
+    tool::occupy_closed_streams();
     CLI::App app(
         "Reads the performance counters of all CPUs, with one system call where the "
         "module perf_metagroup is loaded.",
@@ -22,7 +24,12 @@ int main(int argc, char** argv) try {
     tool::add_info(app, status);
     tool::add_compare(app, status);
     tool::add_export(app, status);
-    CLI11_PARSE(app, argc, argv);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {  // also what --help ends with
+        status = app.exit(error);
+    }
+    tool::finish_printing();
     return status;
 } catch (const std::exception& error) {
     std::fprintf(stderr, "metagroup: %s\n", error.what());

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
+#include <cstdio>
 #include <memory>
+#include <metagroup/cpu_list.hpp>
 #include <optional>
-#include <stdexcept>
 #include <utility>
+#include <vector>
 
 #include "child.hpp"
 #include "signals.hpp"
@@ -58,6 +61,7 @@ class Stat {
     void show_interval();
     void sweep(Snapshot& snapshot);
     double seconds(const Snapshot& snapshot) const;
+    void tell_of_lost_cpus() const;
 
     const StatOptions& options_;
     Output output_;
@@ -120,6 +124,27 @@ void Stat::count(const Signals& signals, std::optional<Child>& child) {
     missed_ = ticker.missed();
 }
 
+// Nothing is counted on a CPU that went offline, also when it is back. With the module its groups
+// dissolve, with what they had counted; else they stand still.
+void Stat::tell_of_lost_cpus() const {
+    const metagroup::CpuList online = metagroup::CpuList::online();
+    std::vector<int> lost;
+    bool dissolved = false;
+    for (std::size_t i = 0; i < now_.size(); ++i) {
+        const int cpu = group_.members()[i].cpu;
+        const bool offline = now_[i].status() == metagroup::Status::offline;
+        dissolved |= offline;
+        if ((offline || !online.contains(cpu)) && !std::ranges::count(lost, cpu))
+            lost.push_back(cpu);
+    }
+    if (lost.empty()) return;
+    fmt::print(stderr, "metagroup: CPU {} went offline: {}\n",
+               metagroup::CpuList(std::move(lost)).to_string(),
+               dissolved && !options_.interval
+                   ? "nothing of it is in the counts; -I prints what was before"
+                   : "not counted from then on");
+}
+
 int Stat::run() {
     const Signals signals{SIGINT, SIGTERM, SIGCHLD};
     group_.enable();
@@ -138,6 +163,7 @@ int Stat::run() {
         report_->whole(seconds(now_), totals_);
     }
     report_->self(self_);
+    tell_of_lost_cpus();
     return status;
 }
 
