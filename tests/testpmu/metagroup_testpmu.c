@@ -4,8 +4,8 @@
  *
  * It counts nanoseconds, like cpu-clock, but has a limited number of counters
  * per CPU, so that groups are multiplexed and pinned ones fail; it can refuse
- * to read a group; and it moves its events to another CPU, or goes away under
- * them, when told to.
+ * to read a group; it lets counts go back; and it moves its events to another
+ * CPU, or goes away under them, when told to.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -24,14 +24,22 @@ static int read_error;
 module_param(read_error, int, 0600);
 MODULE_PARM_DESC(read_error, "errno that reading a group gives");
 
+static bool backwards;
+module_param(backwards, bool, 0600);
+MODULE_PARM_DESC(backwards, "counts go back");
+
 /* On its own CPU with interrupts off, or under its context's lock. */
 static DEFINE_PER_CPU(unsigned int, counters_used);
 
 static void testpmu_update(struct perf_event *event)
 {
 	u64 now = ktime_get_ns();
+	u64 passed = now - local64_xchg(&event->hw.prev_count, now);
 
-	local64_add(now - local64_xchg(&event->hw.prev_count, now), &event->count);
+	if (READ_ONCE(backwards))
+		local64_sub(passed, &event->count);
+	else
+		local64_add(passed, &event->count);
 }
 
 static void testpmu_start(struct perf_event *event, int flags)

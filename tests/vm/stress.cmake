@@ -20,3 +20,12 @@ add_stress_test(stress 5 metagroup_stress --seconds ${METAGROUP_STRESS_SECONDS})
 add_stress_test(fuzz 4 metagroup_uapi_fuzz --operations 1000000000
                 --seconds ${METAGROUP_FUZZ_SECONDS})
 add_stress_test(soak 4 metagroup_soak --seconds ${METAGROUP_SOAK_SECONDS})
+
+# The stress test is believed as it notices a PMU whose counts go back.
+set(name "stress finds a defect: ${kernel}, 2 CPUs")
+add_test(NAME ${name} COMMAND ${run} --kernel ${kernel} --timeout 200
+         --module ${PROJECT_SOURCE_DIR}/tests/testpmu --add $<TARGET_FILE:metagroup_stress> -- sh -c
+         "echo Y >/sys/module/metagroup_testpmu/parameters/backwards && $<TARGET_FILE:metagroup_stress> --seconds 60")
+set_tests_properties(${name} PROPERTIES
+  LABELS "vm;stress" TIMEOUT 300 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel}
+  PASS_REGULAR_EXPRESSION "the count went back")
