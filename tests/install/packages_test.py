@@ -29,7 +29,8 @@ OWNED = {
         r"/usr/bin/metagroup", r"/usr/share/man/man1/metagroup(-[a-z]+)?\.1\.gz",
         r"/usr/share/bash-completion/completions/metagroup",
         r"/usr/share/fish/vendor_completions\.d/metagroup\.fish",
-        r"/usr/share/zsh/vendor-completions/_metagroup"),
+        r"/usr/share/zsh/vendor-completions/_metagroup",
+        r"/usr/share/metagroup/schemas/metagroup-[a-z]+\.schema\.json"),
     "perf-metagroup-dkms": (
         rf"/usr/src/perf-metagroup-{re.escape(VERSION)}/.*",
         r"/usr/share/man/man4/perf_metagroup\.4\.gz",
