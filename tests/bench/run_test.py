@@ -153,6 +153,10 @@ class RunTest(unittest.TestCase):
         source.write_text(source.read_text() + "\n")
         self.assertIn("has changed", self.run_bench("--resume", status=125).stderr)
 
+    def test_what_was_measured_with_other_options_is_not_resumed(self) -> None:
+        self.run_bench()
+        self.assertIn("has changed", self.run_bench("--resume", "--rate", "5", status=125).stderr)
+
     def test_a_run_without_resume_starts_anew(self) -> None:
         self.run_bench()
         (self.raw / "8-idle-4-1.json.late").touch()
