@@ -3,28 +3,10 @@
 
 #include <CLI/CLI.hpp>
 #include <map>
-#include <metagroup/event_group.hpp>
-#include <stdexcept>
-#include <system_error>
+
+#include "probe.hpp"
 
 namespace tool {
-namespace {
-
-// Whether this machine can count it. That it is not permitted is said when it is wanted.
-bool is_there(const std::string& group) {
-    try {
-        metagroup::EventGroup::open(metagroup::parse_events(group).front(),
-                                    metagroup::CpuList::online().cpus().front());
-    } catch (const std::system_error& error) {
-        return error.code() == std::errc::permission_denied ||
-               error.code() == std::errc::operation_not_permitted;
-    } catch (const std::invalid_argument&) {
-        return false;
-    }
-    return true;
-}
-
-}  // namespace
 
 void Selection::add_options(CLI::App& app) {
     CLI::Option* events =
@@ -70,13 +52,13 @@ std::string default_events() {
     std::string events = "context-switches,cpu-migrations,page-faults";
     bool hardware = false;
     for (const char* group : {"{cycles,instructions}", "{branches,branch-misses}"}) {
-        if (!is_there(group)) continue;
+        if (!can_count(group)) continue;
         events += std::string(",") + group;
         hardware = true;
     }
     if (hardware) return events;
     events.insert(0, "cpu-clock,");
-    return is_there("msr/tsc/") ? events + ",msr/tsc/" : events;
+    return can_count("msr/tsc/") ? events + ",msr/tsc/" : events;
 }
 
 }  // namespace tool
