@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
-#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utmp.h>
@@ -24,10 +23,6 @@ using Clock = std::chrono::steady_clock;
 
 // Virtual CPUs may stand still for long.
 constexpr auto kPatience = 20s;
-
-winsize window(TerminalSize size) {
-    return {.ws_row = size.rows, .ws_col = size.columns, .ws_xpixel = 0, .ws_ypixel = 0};
-}
 
 // Without escape sequences and control characters.
 std::string text_of(std::string_view bytes) {
@@ -65,7 +60,7 @@ std::string text_of(std::string_view bytes) {
 }  // namespace
 
 Pty::Pty(std::vector<std::string> command, Variables variables, TerminalSize size) {
-    winsize visible = window(size);
+    winsize visible{.ws_row = size.rows, .ws_col = size.columns, .ws_xpixel = 0, .ws_ypixel = 0};
     int master = -1;
     int slave = -1;
     if (::openpty(&master, &slave, nullptr, nullptr, &visible) != 0)
@@ -118,11 +113,6 @@ std::string Pty::screen() const {
 void Pty::type(std::string_view keys) {
     if (::write(master_.get(), keys.data(), keys.size()) != static_cast<ssize_t>(keys.size()))
         throw std::system_error(errno, std::generic_category(), "cannot type");
-}
-
-void Pty::resize(TerminalSize size) {
-    const winsize visible = window(size);
-    ::ioctl(master_.get(), TIOCSWINSZ, &visible);
 }
 
 void Pty::signal(int number) const {

@@ -40,7 +40,6 @@ class Pty {
     std::string screen() const;
 
     void type(std::string_view keys);
-    void resize(TerminalSize size);
     void signal(int number) const;
     // Pulls the plug.
     void hang_up();
