@@ -16,6 +16,11 @@
 
 namespace metagroup::detail {
 
+bool is_file_name(std::string_view name) {
+    return !name.empty() && name.find_first_of(std::string_view("/\0", 2)) == name.npos &&
+           !name.starts_with('.');
+}
+
 std::optional<std::string> read_file(const std::string& path) {
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!fd) {

@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace metagroup::detail {
@@ -14,6 +15,10 @@ struct SystemPaths {
     std::string cpus = "/sys/devices/system/cpu";
     std::vector<std::string> tracefs = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 };
+
+/// Whether it can be the name of a file in a directory, and of nothing elsewhere: no path, not
+/// hidden, no NUL, at which it would end.
+bool is_file_name(std::string_view name);
 
 /// The file without blanks at its end; nothing if it does not exist.
 /// Throws std::system_error if it exists and cannot be read.

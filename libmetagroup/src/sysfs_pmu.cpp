@@ -66,11 +66,6 @@ void or_into(Attr& attr, unsigned config, std::uint64_t clear, std::uint64_t bit
     }
 }
 
-// A name as a single path component; keeps `../` out of sysfs paths.
-bool is_plain(std::string_view name) {
-    return !name.empty() && name.find('/') == std::string_view::npos && !name.starts_with('.');
-}
-
 std::optional<unsigned> config_number(std::string_view name) {
     for (const auto& [text, number] : {std::pair{"config", 0U}, std::pair{"config1", 1U},
                                        std::pair{"config2", 2U}, std::pair{"config3", 3U}}) {
@@ -132,7 +127,7 @@ std::optional<FormatField> parse_format(std::string_view text) {
 }
 
 std::optional<SysfsPmu> SysfsPmu::find(const SystemPaths& paths, std::string_view name) {
-    if (!is_plain(name)) return std::nullopt;
+    if (!is_file_name(name)) return std::nullopt;
     std::string path = fmt::format("{}/{}", paths.pmus, name);
     const auto text = read_file(path + "/type");
     const auto type = text ? parse_number(*text) : std::nullopt;
@@ -224,7 +219,8 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
     std::vector<Term> own;
     for (Term& term : terms) {
         const std::string file = path_ + "/events/" + term.name;
-        const auto alias = term.has_value || !is_plain(term.name) ? std::nullopt : read_file(file);
+        const auto alias =
+            term.has_value || !is_file_name(term.name) ? std::nullopt : read_file(file);
         if (!alias) {
             own.push_back(std::move(term));
             continue;
@@ -259,7 +255,7 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
 
 void SysfsPmu::set(const Term& term, perf_event_attr& attr) const {
     std::optional<FormatField> field;
-    if (is_plain(term.name)) {
+    if (is_file_name(term.name)) {
         const std::string file = path_ + "/format/" + term.name;
         if (const auto text = read_file(file)) {
             field = parse_format(*text);

@@ -24,10 +24,6 @@ std::optional<std::string> events_directory(const SystemPaths& paths) {
     return std::nullopt;
 }
 
-bool is_plain(std::string_view name) {
-    return !name.empty() && name.find('/') == std::string_view::npos && !name.starts_with('.');
-}
-
 std::optional<std::string> read_id(const std::string& file) {
     try {
         return read_file(file);
@@ -43,7 +39,7 @@ std::optional<std::string> read_id(const std::string& file) {
 }  // namespace
 
 bool is_tracepoint_system(std::string_view system, const SystemPaths& paths) {
-    if (!is_plain(system)) return false;
+    if (!is_file_name(system)) return false;
     return std::ranges::any_of(paths.tracefs, [&](const std::string& root) {
         std::error_code ignored;
         return std::filesystem::is_directory(fmt::format("{}/events/{}", root, system), ignored);
@@ -52,7 +48,7 @@ bool is_tracepoint_system(std::string_view system, const SystemPaths& paths) {
 
 std::uint64_t tracepoint_id(std::string_view system, std::string_view name, std::size_t offset,
                             const SystemPaths& paths) {
-    if (is_plain(system) && is_plain(name)) {
+    if (is_file_name(system) && is_file_name(name)) {
         // Asked for by name first: a directory may be open for that and closed for listing.
         for (const std::string& root : paths.tracefs) {
             const auto text = read_id(fmt::format("{}/events/{}/{}/id", root, system, name));

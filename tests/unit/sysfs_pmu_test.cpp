@@ -34,6 +34,7 @@ struct FakePmus {
             .file("core/events/stalls", "event=0xa2,umask=0x1,edge")
             .file("core/events/slot", "event=0x10,umask=?")
             .file("core/events/endless", "event=0x11")
+            .file("core/events/cut", std::string("\0event=0x12", 11))
             .file("core/events/endless.scale", "inf")
             .file("large/type", "4294967296")
             .file("lost/type", "18")
@@ -142,6 +143,10 @@ TEST_CASE("a wrong term is refused at its place with the reason") {
 TEST_CASE("a term longer than the name of any file is unknown") {
     const FakePmus pmus;
     CHECK(contains(pmus.refusal(std::string(300, 'e').c_str()), "no event or field"));
+}
+
+TEST_CASE("a NUL in an event's file does not make a field's name end") {
+    CHECK_THAT(FakePmus().refusal("cut"), ContainsSubstring("no event or field"));
 }
 
 TEST_CASE("a PMU whose CPUs cannot be read is refused with the file that names them") {
