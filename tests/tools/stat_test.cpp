@@ -98,8 +98,12 @@ TEST_CASE("Every line of JSON is an object, and the last tells of the monitor") 
 }
 
 TEST_CASE("An interrupt ends stat with a summary and without a failure") {
+    // A shell's background process ignores it until it waits for it, soon after it has its events.
     const Outcome outcome =
-        run_program(METAGROUP_TOOL " stat -e cpu-clock & sleep 0.3; kill -INT $!; wait $!");
+        run_program(METAGROUP_TOOL
+                    " stat -e cpu-clock & "
+                    "until ls -l /proc/$!/fd | grep -q perf_; do sleep 0.1; done; "
+                    "sleep 0.5; kill -INT $!; wait $!");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("seconds time elapsed"));
 }
