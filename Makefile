@@ -46,7 +46,7 @@ matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 
 		cp $(BUILD)/Testing/Temporary/LastTest.log $(BUILD)/matrix.log; \
 		tests/matrix-table $(BUILD)/matrix.log && exit $$status
 
-check-debug: build ## run all tiers on kernels with KASAN, lockdep and KCSAN (3 hours; they are built first)
+check-debug: build ## run all tiers on kernels with KASAN, lockdep and KCSAN (an hour or more; they are built first)
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^debug'
 
 lint: build ## run the style and static checks only

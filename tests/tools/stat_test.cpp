@@ -102,7 +102,8 @@ TEST_CASE("An interrupt ends stat with a summary and without a failure") {
     const Outcome outcome =
         run_program(METAGROUP_TOOL
                     " stat -e cpu-clock & "
-                    "until ls -l /proc/$!/fd | grep -q perf_; do sleep 0.1; done; "
+                    "for try in $(seq 300); do ls -l /proc/$!/fd | grep -q perf_ && break; "
+                    "sleep 0.1; done; "
                     "sleep 0.5; kill -INT $!; wait $!");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("seconds time elapsed"));

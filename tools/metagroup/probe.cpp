@@ -2,10 +2,10 @@
 #include "probe.hpp"
 
 #include <cerrno>
-#include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
 #include <stdexcept>
+#include <system_error>
 
 namespace tool {
 
@@ -18,7 +18,7 @@ bool can_count(const std::string& group) {
         return true;
     } catch (const std::invalid_argument&) {
         return false;  // no such name here
-    } catch (const metagroup::Error& error) {
+    } catch (const std::system_error& error) {
         switch (error.code().value()) {
             case ENOENT:
             case ENODEV:
