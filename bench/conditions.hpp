@@ -15,7 +15,7 @@ namespace bench {
 class Conditions {
   public:
     explicit Conditions(const metagroup::CpuList& cpus)
-        : slow_motion_(SlowMotion::find()), targets_(cpus) {}
+        : slow_motion_(SlowMotion::find(toil)), targets_(cpus) {}
 
     // Gives the rival its turn: its groups count, those of others do not, for counting has a price
     // for everyone; the targets are idle or busy; a first sweep is done. Between turns CPUs sleep

@@ -70,7 +70,7 @@ void SlowMotion::Unmap::operator()(slowmo_page* page) const {
     ::munmap(page, sizeof(*page));
 }
 
-std::optional<SlowMotion> SlowMotion::find() {
+std::optional<SlowMotion> SlowMotion::find(void (*toil)()) {
     const auto device = find_device();
     if (!device) return {};
     std::ofstream(*device / "enable") << 1;
@@ -87,11 +87,12 @@ std::optional<SlowMotion> SlowMotion::find() {
         throw std::runtime_error(bar + " is no slow-motion page of version " +
                                  std::to_string(SLOWMO_VERSION) +
                                  ": rebuild the plugin and this program from the same source");
+    store(found.page_->toil, reinterpret_cast<std::uint64_t>(toil));
     return found;
 }
 
 void SlowMotion::start() {
-    // Ticks take no time, but for their way in and out: see page.h.
+    // Ticks take next to no time, but for their way in and out: see page.h.
     if (load(page_->tick_begin) == 0) {
         const auto tick = addresses_of({"sysvec_apic_timer_interrupt", "irqentry_exit"});
         store(page_->tick_begin, tick.at("sysvec_apic_timer_interrupt"));

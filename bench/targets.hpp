@@ -15,6 +15,9 @@ enum class Load { idle, busy };
 
 const char* to_string(Load load);
 
+// What a busy one executes, over and over.
+void toil();
+
 // A thread on every CPU of the list but the first, which is the monitor's.
 class Targets {
   public:

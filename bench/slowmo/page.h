@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define SLOWMO_MAGIC 0x31304f4d574f4c53ull /* "SLOWMO01" */
-#define SLOWMO_VERSION 2u
+#define SLOWMO_VERSION 3u
 #define SLOWMO_MAX_CPUS 127
 #define SLOWMO_PCI_VENDOR 0x1af4
 #define SLOWMO_PCI_DEVICE 0x1110
@@ -30,8 +30,8 @@
 struct slowmo_cpu {
     uint64_t kernel_insns; /* weighted instructions at addresses of the kernel's half */
     uint64_t user_insns;   /* and of the user's */
-    uint64_t late_ns;      /* what it lost on its nominal rate as the host did not run it in time */
-    uint64_t tick_insns;   /* in the timer's interrupt, and in none of the others */
+    uint64_t late_ns;      /* by how much it got ahead of others that did not come on in time */
+    uint64_t tick_insns;   /* in the timer's interrupt, and in none of the two above */
     uint64_t reserved[4];  /* 0; a slot is a cache line */
 };
 
@@ -43,13 +43,18 @@ struct slowmo_page {
     uint32_t throttle; /* by the guest: 0 full speed, as at boot; 1 slow motion */
     uint32_t reserved;
     /* By the guest, before `throttle`: what is executed from the first of these addresses to the
-     * second is counted apart and takes no time; 0 if there is nothing such. It is the timer's
-     * interrupt: the seconds of slow motion are the real ones, so there would be a tick every few
-     * thousand instructions, a quarter of all that a CPU does.
+     * second is counted apart and takes next to no time; 0 if there is nothing such. It is the
+     * timer's interrupt: there would be a tick every few thousand instructions, a quarter of all
+     * that a CPU does.
      */
     uint64_t tick_begin;
     uint64_t tick_end;
-    uint64_t reserved2[2];
+    /* By the guest, before `throttle`: a function that is called over and over by who has to keep a
+     * CPU busy and nothing else; 0 if there is none. What such a CPU would execute until it is
+     * interrupted is not executed, only counted, for the user.
+     */
+    uint64_t toil;
+    uint64_t reserved2;
     struct slowmo_cpu cpus[SLOWMO_MAX_CPUS];
 };
 

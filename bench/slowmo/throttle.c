@@ -1,115 +1,75 @@
 // SPDX-License-Identifier: MIT
-// Slow motion: a QEMU plugin that lets no virtual CPU execute more than so many instructions a
-// second, so that time in the guest is proportional to the instructions on the critical path,
-// however few CPUs the host has.
+// Slow motion: a QEMU plugin in whose guests time is proportional to the instructions on the
+// critical path, however few CPUs the host has and however it shares them out (clock.h).
 //
 // Arguments: page=FILE, as bench/slowmo/run makes it; rate=N; profile=FILE, if wanted
 //
-// A virtual CPU's thread sleeps off what it has executed, in callbacks in which it holds none of
-// QEMU's locks: others run on, and an interrupt that is sent to it meanwhile waits, as it would
-// for a CPU in the middle of those instructions.
-#define _GNU_SOURCE
+// A virtual CPU that is ahead waits in callbacks in which its thread holds none of QEMU's locks:
+// others run on, and an interrupt that is sent to it meanwhile waits, as it would for a CPU in the
+// middle of those instructions.
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "apic.h"
+#include "clock.h"
+#include "guest_time.h"
 #include "page.h"
 #include "profile.h"
 #include "qemu_plugin.h"
-
-QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 
 // Instructions are counted in parts: one with `rep` moves, on real CPUs, 16 bytes and more at a
 // time, and is counted as an instruction for each 16.
 #define PARTS 16
 
-// The clock is looked at, and what is ahead of it slept off, after so many instructions of the
-// first CPU, the monitor's, on which what is measured begins and ends. The others' sleeps are the
-// longer the more they are: many short ones would cost the host more than they last.
-#define FIRST_QUANTUM (50 * PARTS)
-#define QUANTUM_PER_CPU (10 * PARTS)
+// By how many instructions a CPU may be ahead of another.
+#define LEAD 40
 
-// How late the host may end a sleep, in order to end several at once; what is lost is caught up.
-// The first CPU's are to be exact.
-#define FIRST_SLACK_NS 1
-#define SLACK_NS 50000
-
-// Behind by this much is not late yet: the host wakes nobody to the microsecond. It is caught up.
-#define TOLERANCE_NS 500000
+// What is executed in a tick takes next to no time. But some: it may wait for what another CPU
+// holds, who waits for this one's time to go on.
+#define TICK_SPEED 64
 
 struct vcpu {
     uint64_t parts[2];   // executed so far, by the user and by the kernel, outside ticks
-    uint64_t tick_parts; // and in them, where it takes no time
-    uint64_t paid;       // of their sum, in parts, up to `since`
-    uint64_t check;      // when to look at the clock again, in parts
-    int64_t since;       // CLOCK_MONOTONIC in ns; 0 at full speed
+    uint64_t tick_parts; // and in them
     bool in_tick;
-    bool slack_is_set;
 } __attribute__((aligned(64)));
 
 static struct slowmo_page *page;
 static struct qemu_plugin_scoreboard *moved; // bytes by string instructions, to be counted
 static struct vcpu vcpus[SLOWMO_MAX_CPUS];
-static double ns_per_part;
+static int64_t ps_per_part;
 
-static int64_t now_ns(void)
+static void let_pass(unsigned int index, int64_t time)
 {
-    struct timespec now;
+    struct slowmo_cpu *slot = &page->cpus[index];
+    int64_t late;
 
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
-}
-
-static uint64_t executed(const struct vcpu *vcpu)
-{
-    return vcpu->parts[0] + vcpu->parts[1];
-}
-
-// When it may have executed what it has.
-static int64_t due_ns(const struct vcpu *vcpu)
-{
-    return vcpu->since + (int64_t)((double)(executed(vcpu) - vcpu->paid) * ns_per_part);
-}
-
-static uint64_t quantum(const struct vcpu *vcpu)
-{
-    const uint64_t others = QUANTUM_PER_CPU * (uint64_t)page->nr_cpus;
-
-    return vcpu == vcpus || others < FIRST_QUANTUM ? FIRST_QUANTUM : others;
-}
-
-static void owe_nothing(struct vcpu *vcpu, int64_t now)
-{
-    vcpu->since = now;
-    vcpu->paid = executed(vcpu);
-}
-
-static void throttle(struct vcpu *vcpu, struct slowmo_cpu *slot)
-{
-    const int64_t now = now_ns();
-    int64_t ahead;
-
-    if (!vcpu->since) owe_nothing(vcpu, now);
-    ahead = due_ns(vcpu) - now;
-    if (ahead < -TOLERANCE_NS) {
-        __atomic_store_n(&slot->late_ns, slot->late_ns + (uint64_t)-ahead, __ATOMIC_RELAXED);
-        owe_nothing(vcpu, now);
-    } else if (ahead > 0) {
-        const struct timespec rest = {ahead / 1000000000, ahead % 1000000000};
-
-        if (!vcpu->slack_is_set) {
-            prctl(PR_SET_TIMERSLACK, vcpu == vcpus ? FIRST_SLACK_NS : SLACK_NS);
-            vcpu->slack_is_set = true;
-        }
-        nanosleep(&rest, NULL);
+    if (!__atomic_load_n(&page->throttle, __ATOMIC_RELAXED)) {
+        if (clock_is_slow(index)) clock_leave(index);
+        return;
     }
-    vcpu->check = executed(vcpu) + quantum(vcpu);
+    if (!clock_is_slow(index)) {
+        guest_time_take_over(index);
+        clock_enter(index);
+    }
+    late = clock_charge(index, time);
+    if (late)
+        __atomic_store_n(&slot->late_ns, slot->late_ns + (uint64_t)late / 1000, __ATOMIC_RELAXED);
+}
+
+static void count(unsigned int index, uint64_t parts, bool kernel)
+{
+    struct vcpu *vcpu = &vcpus[index];
+    struct slowmo_cpu *slot = &page->cpus[index];
+
+    vcpu->parts[kernel] += parts;
+    __atomic_store_n(kernel ? &slot->kernel_insns : &slot->user_insns, vcpu->parts[kernel] / PARTS,
+                     __ATOMIC_RELAXED);
 }
 
 static void execute(unsigned int index, uint64_t parts, bool kernel)
@@ -123,15 +83,11 @@ static void execute(unsigned int index, uint64_t parts, bool kernel)
     if (vcpu->in_tick) {
         vcpu->tick_parts += parts;
         __atomic_store_n(&slot->tick_insns, vcpu->tick_parts / PARTS, __ATOMIC_RELAXED);
+        let_pass(index, (int64_t)parts * ps_per_part / TICK_SPEED);
         return;
     }
-    vcpu->parts[kernel] += parts;
-    __atomic_store_n(kernel ? &slot->kernel_insns : &slot->user_insns, vcpu->parts[kernel] / PARTS,
-                     __ATOMIC_RELAXED);
-    if (!__atomic_load_n(&page->throttle, __ATOMIC_RELAXED))
-        vcpu->since = 0;
-    else if (!vcpu->since || executed(vcpu) >= vcpu->check)
-        throttle(vcpu, slot);
+    count(index, parts, kernel);
+    let_pass(index, (int64_t)parts * ps_per_part);
 }
 
 static void execute_block(unsigned int index, void *userdata)
@@ -143,6 +99,10 @@ static void execute_block(unsigned int index, void *userdata)
         vcpus[index].in_tick = true;
     else if (block->address == __atomic_load_n(&page->tick_end, __ATOMIC_RELAXED))
         vcpus[index].in_tick = false;
+    if (block->address == __atomic_load_n(&page->toil, __ATOMIC_RELAXED) && clock_is_slow(index)) {
+        count(index, (uint64_t)(clock_park(index) / ps_per_part), false);
+        return;
+    }
     if (profile_wanted && __atomic_load_n(&page->throttle, __ATOMIC_RELAXED))
         profile_count(block, index);
     execute(index, block->insns * PARTS, block->kernel);
@@ -153,17 +113,16 @@ static void execute_instruction(unsigned int index, void *userdata)
     execute(index, PARTS, ((const struct block *)userdata)->kernel);
 }
 
-// No credit for the time asleep; a debt stays. What it does after half a quantum is seen neither
-// early nor late on average.
+static void halt(qemu_plugin_id_t id, unsigned int index)
+{
+    (void)id;
+    clock_halt(index);
+}
+
 static void resume(qemu_plugin_id_t id, unsigned int index)
 {
-    struct vcpu *vcpu = &vcpus[index];
-    const int64_t now = now_ns();
-
     (void)id;
-    if (!vcpu->since) return;
-    if (due_ns(vcpu) < now) owe_nothing(vcpu, now);
-    vcpu->check = executed(vcpu) + quantum(vcpu) / 2;
+    if (clock_resume(index)) guest_time_take_over(index);
 }
 
 // The bytes that each step of it moves, if it has rep or repne and is one of movs, cmps, lods and
@@ -202,6 +161,7 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
         enum qemu_plugin_mem_rw access;
         const uint64_t step = repetition(insn, &access);
 
+        if (block->kernel) apic_watch(insn, page->nr_cpus);
         if (step) {
             qemu_plugin_register_vcpu_mem_inline_per_vcpu(insn, access, QEMU_PLUGIN_INLINE_ADD_U64,
                                                           (qemu_plugin_u64){moved, 0}, step);
@@ -215,6 +175,8 @@ static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
     }
     qemu_plugin_register_vcpu_tb_exec_cb(tb, execute_block, QEMU_PLUGIN_CB_NO_REGS, block);
 }
+
+QEMU_PLUGIN_EXPORT int qemu_plugin_version = 4;
 
 static int fail(const char *what, const char *why)
 {
@@ -267,13 +229,16 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
         return fail("-smp", "too many CPUs for the page");
 
     moved = qemu_plugin_scoreboard_new(sizeof(uint64_t));
-    ns_per_part = 1e9 / rate / PARTS;
+    ps_per_part = (int64_t)(1e12 / rate / PARTS);
+    clock_init((unsigned int)info->system.max_vcpus, LEAD * PARTS * ps_per_part);
+    if (guest_time_init()) return fail("the guest's time", strerror(errno));
     page->version = SLOWMO_VERSION;
     page->nr_cpus = (uint32_t)info->system.max_vcpus;
     page->rate = (uint64_t)rate;
     __atomic_store_n(&page->magic, SLOWMO_MAGIC, __ATOMIC_RELEASE);
 
     qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
+    qemu_plugin_register_vcpu_idle_cb(id, halt);
     qemu_plugin_register_vcpu_resume_cb(id, resume);
     return 0;
 }
