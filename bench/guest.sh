@@ -3,10 +3,6 @@
 # shellcheck disable=SC2154 # variables of bench/run
 # How bench/run measures in guests in slow motion. Sourced, never run.
 
-# At less than the full rate, a CPU that does not sleep has nothing but the ticks of its timer.
-# shellcheck disable=SC2034 # for bench/run
-most_busy=32 most_busy_reason='two host CPUs carry no more in slow motion'
-
 prepare() {
     local qemu
     kernel_row "$kernel"
@@ -25,13 +21,14 @@ prepare() {
     exit 77
 }
 
+# All CPUs of the host, or as many as --jobs says.
+places() { python3 -c 'import os; print(*os.sched_getaffinity(0), sep="\n")' | head -n "${jobs:-$(nproc)}"; }
+
+# Threads of virtual CPUs wait for one another all the time. That is quickest if none has to be woken
+# on another CPU.
 measure_once() {
-    local slow=$rate more=()
-    # The host has enough to do with 32 CPUs. The report knows of the rate, and is of the same times.
-    # Sweeps take long then, and a turn is to have some.
-    ((cpus <= 32)) || slow=$((rate * 32 / cpus)) more=(--time=0.3)
-    "$bench_dir/slowmo/run" --plugin "$build/bench/slowmo/throttle.so" --cpus "$cpus" --kernel "$kernel" --rate "$slow" \
-        --timeout 3600 --module "$bench_dir/floor" \
+    taskset --cpu-list "$host_cpu" "$bench_dir/slowmo/run" --plugin "$build/bench/slowmo/throttle.so" \
+        --cpus "$cpus" --kernel "$kernel" --rate "$rate" --timeout 3600 --module "$bench_dir/floor" \
         --add "$benchmark" --get "/tmp/bench/$cpus-$condition.json:$raw/unfinished/$cpus-$condition.json" -- \
-        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$condition" -- "${options[@]}" "${more[@]}"
+        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$condition" -- "${options[@]}" --time=0.03
 }

@@ -9,7 +9,7 @@ for ((cpus = 2; cpus < $(nproc); cpus *= 2)); do
     cpu_counts+=("$cpus")
 done
 # shellcheck disable=SC2034 # bench/run goes through them
-cpu_counts+=("$(nproc)") most_busy=$(nproc) most_busy_reason='there are no more'
+cpu_counts+=("$(nproc)")
 
 # Where the processor's counters are to be had they are what one wants to read.
 hardware=()
@@ -45,6 +45,8 @@ prepare() {
             "takes modules without a signature (mokutil --sb-state)"
     load "$bench_dir/floor" metagroup_floor || say "measuring without the floor"
 }
+
+places() { echo here; } # one after the other
 
 measure_once() {
     "$bench_dir/measure" "${hardware[@]}" "$benchmark" "$raw/unfinished" "$cpus" "$condition" -- "${options[@]}"

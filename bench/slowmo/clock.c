@@ -53,12 +53,11 @@ static unsigned int nr_clocks;
 static int64_t most_lead;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool slow;        // by `lock`: there is an order
+static bool slow;        // by `lock`, read without: there is an order
 static uint64_t resumes; // by `lock`, read without
 
-// While all are AWAY it is `rest` plus what the host's clock went on since `rest_ns`. By `lock`.
+// What it is later than the host's clock while all are AWAY. By `lock`, read without.
 static int64_t rest;
-static int64_t rest_ns;
 
 // No clock is later than `pace` plus what the host's went on since `pace_ns`. By `lock`.
 static int64_t pace;
@@ -68,8 +67,7 @@ static int64_t host_ns(void)
 {
     struct timespec now;
 
-    // clock_gettime() is QEMU's view of virtual time: see guest_time.c.
-    syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now);
+    clock_gettime(CLOCK_MONOTONIC, &now);
     return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
 }
 
@@ -86,14 +84,31 @@ static int64_t earliest(void)
     for (unsigned int i = 0; i < nr_clocks; i++) {
         if (clocks[i].state != AWAY && clocks[i].shown < time) time = clocks[i].shown;
     }
-    return time != INT64_MAX ? time : rest + (host_ns() - rest_ns) * 1000;
+    return time != INT64_MAX ? time : host_ns() * 1000 + rest;
 }
 
+// It need not look at the others before they can be too far behind; but show how far it is, as
+// nobody who comes back shall come in the past.
+static void set_check(struct clock *clock)
+{
+    int64_t check = clock->time + 2 * most_lead;
+
+    for (unsigned int i = 0; i < nr_clocks; i++) {
+        const int64_t limit = clocks[i].shown + most_lead;
+
+        if (&clocks[i] != clock && clocks[i].state != AWAY && limit < check) check = limit;
+    }
+    clock->check = check;
+}
+
+// From the latest that any of them is at.
 static void begin_rest(void)
 {
+    int64_t time = 0;
+
     for (unsigned int i = 0; i < nr_clocks; i++)
-        rest = max(rest, clocks[i].shown);
-    rest_ns = host_ns();
+        time = max(time, clocks[i].shown);
+    __atomic_store_n(&rest, time - host_ns() * 1000, __ATOMIC_RELAXED);
 }
 
 static bool all_away(void)
@@ -116,7 +131,10 @@ static void let_go_who_may(void)
     const int64_t latest = earliest() + most_lead;
 
     for (unsigned int i = 0; i < nr_clocks; i++) {
-        if (clocks[i].state == SLOW && clocks[i].shown <= latest) let_go(&clocks[i]);
+        if (clocks[i].waits && clocks[i].state == SLOW && clocks[i].shown <= latest) {
+            set_check(&clocks[i]);
+            let_go(&clocks[i]);
+        }
     }
 }
 
@@ -150,8 +168,6 @@ void clock_init(unsigned int nr_cpus, int64_t lead)
 {
     nr_clocks = nr_cpus;
     most_lead = lead;
-    rest_ns = host_ns();
-    rest = rest_ns * 1000;
 }
 
 int64_t clock_now(int cpu)
@@ -159,6 +175,8 @@ int64_t clock_now(int cpu)
     int64_t now;
 
     if (cpu >= 0 && clocks[cpu].slow) return clocks[cpu].time;
+    if (!__atomic_load_n(&slow, __ATOMIC_RELAXED))
+        return host_ns() * 1000 + __atomic_load_n(&rest, __ATOMIC_RELAXED);
     pthread_mutex_lock(&lock);
     now = earliest();
     pthread_mutex_unlock(&lock);
@@ -174,7 +192,7 @@ static void enter(struct clock *clock)
 {
     if (clock->state == AWAY) clock->shown = max(clock->shown, earliest());
     clock->time = clock->shown;
-    clock->check = clock->time + most_lead / 2;
+    set_check(clock);
     clock->state = SLOW;
     clock->slow = true;
 }
@@ -184,7 +202,7 @@ static void begin(void)
 {
     pace_ns = host_ns();
     pace = earliest();
-    slow = true;
+    __atomic_store_n(&slow, true, __ATOMIC_RELAXED);
     for (unsigned int i = 0; i < nr_clocks; i++) {
         if (!clocks[i].may_wake) {
             clocks[i].shown = max(clocks[i].shown, pace);
@@ -207,10 +225,11 @@ void clock_leave(unsigned int cpu)
     clocks[cpu].slow = false;
     if (slow) {
         clocks[cpu].shown = clocks[cpu].time;
+        // Who has not yet noticed may have got on.
+        for (unsigned int i = 0; i < nr_clocks; i++)
+            clocks[i].shown = max(clocks[i].shown, clocks[cpu].shown + 4 * most_lead);
         begin_rest();
-        // Who has not yet noticed may have got on by as much as it may lead.
-        rest += 2 * most_lead;
-        slow = false;
+        __atomic_store_n(&slow, false, __ATOMIC_RELAXED);
         for (unsigned int i = 0; i < nr_clocks; i++) {
             clocks[i].state = AWAY;
             let_go(&clocks[i]);
@@ -241,17 +260,18 @@ int64_t clock_charge(unsigned int cpu, int64_t time)
 
     clock->time += time;
     if (clock->time < clock->check) return 0;
-    clock->check = clock->time + most_lead / 2;
 
     pthread_mutex_lock(&lock);
     clock->shown = clock->time;
     let_go_who_may();
     ahead = slow ? ahead_of_pace(clock) : 0;
     if (!slow || clock->time <= earliest() + most_lead) {
+        set_check(clock);
         pthread_mutex_unlock(&lock);
     } else if (!unlock_and_wait(clock, PATIENCE_NS)) {
         pthread_mutex_lock(&lock);
         clock->waits = 0;
+        set_check(clock);
         forget_offline();
         lost = slow ? max(clock->time - earliest() - most_lead, 0) : 0;
         pthread_mutex_unlock(&lock);
@@ -311,16 +331,11 @@ void clock_halt(unsigned int cpu)
     pthread_mutex_unlock(&lock);
 }
 
-bool clock_resume(unsigned int cpu)
+void clock_resume(unsigned int cpu)
 {
-    struct clock *clock = &clocks[cpu];
-    bool is_slow;
-
     pthread_mutex_lock(&lock);
-    come_back(clock);
-    is_slow = slow;
+    come_back(&clocks[cpu]);
     pthread_mutex_unlock(&lock);
-    return is_slow;
 }
 
 void clock_before_interrupt(unsigned int from)

@@ -36,9 +36,9 @@ int64_t clock_charge(unsigned int cpu, int64_t time);
  */
 int64_t clock_park(unsigned int cpu);
 
-/* In the virtual CPU's own thread: it has nothing to execute; it has. True if it is slow now. */
+/* In the virtual CPU's own thread: it has nothing to execute; it has. */
 void clock_halt(unsigned int cpu);
-bool clock_resume(unsigned int cpu);
+void clock_resume(unsigned int cpu);
 
 /* A CPU that was halted or parked is to be waited for from the moment at which another one
  * interrupts it, not from when the host gets to run it. clock_before_interrupt() comes just before

@@ -5,10 +5,10 @@
 #ifndef SLOWMO_GUEST_TIME_H
 #define SLOWMO_GUEST_TIME_H
 
-/* When QEMU begins; 0, or -1 with errno. */
-int guest_time_init(void);
+/* When QEMU begins. NULL, or what is wrong. */
+const char *guest_time_take_over(void);
 
-/* In the thread of a virtual CPU that is to be slow. */
-void guest_time_take_over(unsigned int cpu);
+/* In the thread of a virtual CPU, before it is slow. */
+void guest_time_enter(unsigned int cpu);
 
 #endif /* SLOWMO_GUEST_TIME_H */

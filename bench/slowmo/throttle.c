@@ -27,7 +27,7 @@
 #define PARTS 16
 
 // By how many instructions a CPU may be ahead of another.
-#define LEAD 40
+#define LEAD 100
 
 // What is executed in a tick takes next to no time. But some: it may wait for what another CPU
 // holds, who waits for this one's time to go on.
@@ -54,7 +54,7 @@ static void let_pass(unsigned int index, int64_t time)
         return;
     }
     if (!clock_is_slow(index)) {
-        guest_time_take_over(index);
+        guest_time_enter(index);
         clock_enter(index);
     }
     late = clock_charge(index, time);
@@ -122,7 +122,8 @@ static void halt(qemu_plugin_id_t id, unsigned int index)
 static void resume(qemu_plugin_id_t id, unsigned int index)
 {
     (void)id;
-    if (clock_resume(index)) guest_time_take_over(index);
+    guest_time_enter(index);
+    clock_resume(index);
 }
 
 // The bytes that each step of it moves, if it has rep or repne and is one of movs, cmps, lods and
@@ -208,6 +209,7 @@ static const char *value_of(const char *argument, const char *name)
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                            char **argv)
 {
+    const char *defect;
     double rate = 0;
 
     for (int i = 0; i < argc; i++) {
@@ -231,7 +233,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
     moved = qemu_plugin_scoreboard_new(sizeof(uint64_t));
     ps_per_part = (int64_t)(1e12 / rate / PARTS);
     clock_init((unsigned int)info->system.max_vcpus, LEAD * PARTS * ps_per_part);
-    if (guest_time_init()) return fail("the guest's time", strerror(errno));
+    defect = guest_time_take_over();
+    if (defect) return fail("the guest's time", defect);
     page->version = SLOWMO_VERSION;
     page->nr_cpus = (uint32_t)info->system.max_vcpus;
     page->rate = (uint64_t)rate;
