@@ -14,7 +14,6 @@ from typing import Any
 LATE_LIMIT = 0.05
 
 # Instructions per second in slow motion of the times that are reported, whatever was measured at.
-REFERENCE_RATE = 1_000_000
 
 COUNTERS = ("syscalls", "ipis", "wakeups", "monitor_insns", "target_insns", "skew_ns",
             "memory_bytes", "late")
@@ -115,7 +114,6 @@ def read_results(files: Iterable[Path]) -> Results:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             runs = _runs(document)
-            speed = _speed(document) if runs else 1
         except OSError as error:
             results.problems.append(f"{path}: {error.strerror}; measure this condition again")
             continue
@@ -127,7 +125,7 @@ def read_results(files: Iterable[Path]) -> Results:
             results.problems.append(f"{path}: has no repetitions of any benchmark; measure again, "
                                     "without --benchmark_report_aggregates_only")
         for name, repetitions in runs.items():
-            _add(results, str(path), name, repetitions, speed)
+            _add(results, str(path), name, repetitions)
     return results
 
 
@@ -140,14 +138,7 @@ def _runs(document: Any) -> dict[str, list[dict[str, Any]]]:
     return runs
 
 
-def _speed(document: Any) -> float:
-    """How many times as fast as the reference the clocks of slow motion ran."""
-    rate = document.get("context", {}).get("instructions_per_second", REFERENCE_RATE)
-    return float(rate) / REFERENCE_RATE
-
-
-def _add(results: Results, source: str, name: str, repetitions: list[dict[str, Any]],
-         speed: float) -> None:
+def _add(results: Results, source: str, name: str, repetitions: list[dict[str, Any]]) -> None:
     match = _NAME.fullmatch(name)
     if not match:
         results.problems.append(f"{source}: the name {name} is not of the form "
@@ -156,13 +147,12 @@ def _add(results: Results, source: str, name: str, repetitions: list[dict[str, A
     condition = Condition(int(match["cpus"]), match["targets"], int(match["events"]),
                           int(match["groups"]))
     try:
-        results.add(_measurement(match["way"], condition, repetitions, speed), source)
+        results.add(_measurement(match["way"], condition, repetitions), source)
     except (KeyError, ValueError, TypeError) as error:
         results.problems.append(f"{source}: {name} has no usable figures ({error!r}); left out")
 
 
-def _measurement(way: str, condition: Condition, repetitions: list[dict[str, Any]],
-                 speed: float) -> Measurement:
+def _measurement(way: str, condition: Condition, repetitions: list[dict[str, Any]]) -> Measurement:
     for run in repetitions:
         if run.get("error_occurred") or run.get("skipped"):
             reason = run.get("error_message") or run.get("skip_message") or "no reason given"
@@ -174,12 +164,10 @@ def _measurement(way: str, condition: Condition, repetitions: list[dict[str, Any
         return Measurement(way, condition, Status.LATE,
                            f"the host fell behind by up to {worst:.0%} in {late} of "
                            f"{len(repetitions)} repetitions", late_repetitions=late)
-    time = Spread.of([float(run["real_time"]) * _SECONDS[run["time_unit"]] * speed
-                      for run in believed])
+    time = Spread.of([float(run["real_time"]) * _SECONDS[run["time_unit"]] for run in believed])
     counters = {}
     for name in COUNTERS:
-        scale = speed if name.endswith("_ns") else 1
-        values = [float(run[name]) * scale for run in believed if name in run]
+        values = [float(run[name]) for run in believed if name in run]
         if values:
             counters[name] = Spread.of(values)
     return Measurement(way, condition, Status.VALID, "", time, counters, late)

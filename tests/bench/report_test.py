@@ -82,17 +82,6 @@ class Figures(ReportTest):
         self.assertAlmostEqual(time["p90"], nominal * 1.016)
         self.assertEqual(time["count"], sample.REPETITIONS)
 
-    def test_times_of_cpus_that_were_slower_are_scaled(self) -> None:
-        path = self.raw / "32-idle-4-1.json"
-        document = json.loads(path.read_text())
-        document["context"]["instructions_per_second"] = "500000"
-        path.write_text(json.dumps(document))
-        self.report()
-        framed = self.measurement("framed")
-        self.assertAlmostEqual(framed["time_seconds"]["median"], 1.96e-3 / 2)
-        self.assertAlmostEqual(framed["counters"]["skew_ns"]["median"], 0.98e6 / 2)
-        self.assertEqual(framed["counters"]["ipis"]["median"], 31)
-
     def test_an_unknown_way_is_shown_too(self) -> None:
         runs = sample.runs(32, "idle")
         for run in runs:
@@ -264,7 +253,7 @@ class Files(ReportTest):
         self.report()
         page = (self.out / "report.md").read_text()
         for text in ("| time of per-fd / FRAMED, idle | 11.46 | ≥ 9 | ≥ 12 | met |",
-                     "slow motion at 1 M instructions/s", "| QEMU | 10.0.2 |",
+                     "slow motion at 10 M instructions/s", "| QEMU | 10.0.2 |",
                      "- bpf skipped: no BTF of the kernel (4 conditions)",
                      "| 32 | idle | **11.46** | 1.22 |"):
             self.assertIn(text, page)

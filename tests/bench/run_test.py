@@ -93,6 +93,10 @@ class RunTest(unittest.TestCase):
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done
 
+    def boots(self) -> list[int]:
+        """The numbers of CPUs of all guests; several run at once, in no particular order."""
+        return sorted(int(cpus) for cpus in (self.root / "boots").read_text().split())
+
     def test_a_quick_run_measures_what_the_goals_want_and_reports(self) -> None:
         done = self.run_bench("--check")
         self.assertEqual({path.name for path in self.raw.glob("*.json")},
@@ -101,29 +105,27 @@ class RunTest(unittest.TestCase):
         self.assertIn("goal: time of per-fd / FRAMED, idle                   11.46", done.stdout)
         self.assertTrue((self.root / "build/bench/report/report.md").exists())
         environment = (self.raw / "environment").read_text()
-        for line in ("mode=slow motion\n", "qemu=10.0.2\n", "rate=1000000\n", "kernel=", "date="):
+        for line in ("mode=slow motion\n", "qemu=10.0.2\n", "rate=10000000\n", "kernel=", "date="):
             self.assertIn(line, environment)
 
     def test_a_full_run_boots_for_each_condition_and_tells_the_time(self) -> None:
         done = self.run_bench("--full")
-        self.assertEqual((self.root / "boots").read_text().split(),
-                         [cpus for cpus in ("2", "8", "16", "32") for _ in range(12)] + ["64"] * 6)
-        self.assertEqual(len(list(self.raw.glob("*-*.json"))), 54)
-        self.assertIn("64 CPUs, idle, events: 8, groups: 4, 1 min left ...", done.stderr)
-        self.assertIn("left out: busy targets on more than 32 CPUs", done.stderr)
+        self.assertEqual(self.boots(), sorted([2, 8, 16, 32, 64] * 12))
+        self.assertEqual(len(list(self.raw.glob("*-*.json"))), 60)
+        self.assertIn("64 CPUs, busy, events: 8, groups: 4, 1 min left ...", done.stderr)
         self.assertNotIn("not measured", done.stdout)
 
     def test_conditions_with_a_late_host_are_measured_once_more(self) -> None:
         (self.root / "late").write_text("x")
         done = self.run_bench("--check")
         self.assertEqual(done.stderr.count("the host was too slow: once more"), 1)
-        self.assertEqual((self.root / "boots").read_text().split(), ["8", "8", "8", "32", "32"])
+        self.assertEqual(self.boots(), [8, 8, 8, 32, 32])
         self.assertTrue((self.raw / "8-idle-4-1.json.late").exists())
 
     def test_a_host_that_stays_late_is_a_visible_skip(self) -> None:
         (self.root / "late").write_text("x\n" * 9)
         done = self.run_bench("--cpus", "32", "--check", status=77)
-        self.assertEqual((self.root / "boots").read_text().split(), ["32", "32", "32"])
+        self.assertEqual(self.boots(), [32, 32, 32])
         self.assertIn("skipped: time of FRAMED / floor, idle: framed late: the host fell behind",
                       done.stdout)
 
@@ -144,7 +146,7 @@ class RunTest(unittest.TestCase):
         (self.root / "boots").unlink()
         done = self.run_bench("--resume", "--check")
         self.assertIn("1 of 4 conditions are missing", done.stderr)
-        self.assertEqual((self.root / "boots").read_text().split(), ["32"])
+        self.assertEqual(self.boots(), [32])
         self.assertIn("resumed=", (self.raw / "environment").read_text())
 
     def test_what_another_benchmark_or_module_gave_is_not_resumed(self) -> None:

@@ -21,13 +21,13 @@ version=0.1.0
 date=2026-11-21
 kernel=6.1.0-38-amd64
 qemu=10.0.2
-rate=1000000
+rate=10000000
 host_cpu=Some Processor 3000
 host_cpus=2
 host_kernel=6.1.0-38-amd64
 host_load=0.43
 """
-PROOF = {"rate": 1000000, "spread": 0.004, "null_syscall_ns": {"2": 60000, "32": 60100}}
+PROOF = {"rate": 10000000, "spread": 0.004, "null_syscall_ns": {"2": 60000, "32": 60100}}
 
 
 def runs(cpus: int, targets: str, events: int = 4, groups: int = 1) -> list[dict[str, Any]]:
