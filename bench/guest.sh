@@ -30,5 +30,5 @@ measure_once() {
     taskset --cpu-list "$host_cpu" "$bench_dir/slowmo/run" --plugin "$build/bench/slowmo/throttle.so" \
         --cpus "$cpus" --kernel "$kernel" --rate "$rate" --timeout 3600 --module "$bench_dir/floor" \
         --add "$benchmark" --get "/tmp/bench/$cpus-$condition.json:$raw/unfinished/$cpus-$condition.json" -- \
-        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$condition" -- "${options[@]}" --time=0.03
+        "$bench_dir/measure" "$benchmark" /tmp/bench "$cpus" "$condition" -- "${options[@]}" --time=0.01
 }

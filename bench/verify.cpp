@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -41,10 +42,12 @@ std::string defect_of_sweep(Rival& rival, bool of_now) {
 void verify_counts(Rival& rival, Load load) {
     if (rival.groups() == nullptr) return;
     const bool of_now = load == Load::busy || !rival.lets_sleep();
-    // A timer that samples is late where the host does not run its CPU. What is wrong stays wrong.
-    constexpr int tries = 5;
+    // A timer that samples is late where the host does not run its CPU, which it may not for a
+    // while. What is wrong stays wrong.
+    using Clock = std::chrono::steady_clock;
+    constexpr auto patience = std::chrono::seconds(2);
     std::string defect;
-    for (int i = 0; i < tries; ++i) {
+    for (const auto end = Clock::now() + patience; Clock::now() < end;) {
         defect = defect_of_sweep(rival, of_now);
         if (defect.empty()) return;
     }
