@@ -9,7 +9,7 @@ prepare() {
     qemu=$("$vm_dir/fetch-qemu" amd64) || exit "$status_harness"
     qemu=$("${qemu%%$'\n'*}" --version | sed -n 's/^QEMU emulator version \([^ ]*\).*/\1/p')
     printf '%s\n' 'mode=slow motion' "rate=$rate" "qemu=$qemu" >>"$raw/environment"
-    say "proving that slow motion is even (1 minute) ..."
+    say "proving that slow motion is even (3 minutes) ..."
     local status=0
     "$bench_dir/slowmo/prove" --build "$build" --kernel "$kernel" --rate "$rate" \
         --json "$raw/proof.json" >"$raw/proof.log" 2>&1 || status=$?

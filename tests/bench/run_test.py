@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -37,6 +38,7 @@ exit "$PROOF_STATUS"
 # Late as often as the file `late` has lines, and fails under the conditions in `fails`.
 BENCHMARK = """#!/usr/bin/python3 -B
 import sys
+import time
 sys.path.insert(0, {tests!r})
 import sample
 from pathlib import Path
@@ -51,6 +53,8 @@ if late and options["targets"] == "idle":
         if "late" in run:
             run["late"] = 0.5
 out = Path(options["benchmark_out"])
+if (root / "hangs").exists():
+    time.sleep(1000)
 if out.name in (root / "fails").read_text().split():
     sys.exit("no such counter")
 sample.write(out, runs)
@@ -148,6 +152,31 @@ class RunTest(unittest.TestCase):
         self.assertIn("1 of 4 conditions are missing", done.stderr)
         self.assertEqual(self.boots(), [32])
         self.assertIn("resumed=", (self.raw / "environment").read_text())
+
+    def test_a_run_that_is_ended_ends_its_guests(self) -> None:
+        (self.root / "hangs").touch()
+        with subprocess.Popen([self.root / "bench/run", "--jobs", "2"], stderr=subprocess.DEVNULL,
+                              env=self.environment | {"PROOF_STATUS": "0"}) as run:
+            while self.running() < 2:
+                time.sleep(0.1)
+            run.terminate()
+            self.assertEqual(run.wait(10), 125)
+        for _ in range(50):
+            if not self.running():
+                return
+            time.sleep(0.1)
+        self.fail("a guest still runs")
+
+    def running(self) -> int:
+        """How many benchmarks there are."""
+        benchmark = str(self.root / "build/bench/metagroup_bench").encode()
+        number = 0
+        for path in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                number += path.read_bytes().split(b"\0")[2:3] == [benchmark]
+            except OSError:  # it has ended
+                pass
+        return number
 
     def test_what_another_benchmark_or_module_gave_is_not_resumed(self) -> None:
         self.run_bench()
