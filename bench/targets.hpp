@@ -9,8 +9,8 @@
 
 namespace bench {
 
-// An idle CPU must be woken before it can answer, and so must an idle virtual one by the host. Busy
-// CPUs run a program that makes no system calls: what else they execute is what it costs them.
+// An idle CPU must be woken before it can answer. Busy CPUs run a program that makes no system
+// calls: what else they execute is what it costs them.
 enum class Load { idle, busy };
 
 const char* to_string(Load load);
