@@ -68,6 +68,11 @@ class Sampling : public Rival {
     }
 
     measure::CpuGroups* groups() override { return &groups_; }
+    // What has piled up is none of a sweep's.
+    void prepare() override {
+        sweep();
+        due_ = monotonic_ns();
+    }
     void pause() override { groups_.disable(); }
     void resume() override { groups_.enable(); }
 
