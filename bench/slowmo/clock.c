@@ -53,11 +53,14 @@ static unsigned int nr_clocks;
 static int64_t most_lead;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool slow;        // by `lock`, read without: there is an order
+static bool slow;        // by `lock`: there is an order
 static uint64_t resumes; // by `lock`, read without
 
-// What it is later than the host's clock while all are AWAY. By `lock`, read without.
+// What it is later than the host's clock while all are AWAY. By `lock`.
 static int64_t rest;
+
+// The latest that clock_now() gave for none of them: QEMU's timers hang if it goes back. By `lock`.
+static int64_t told;
 
 // No clock is later than `pace` plus what the host's went on since `pace_ns`. By `lock`.
 static int64_t pace;
@@ -108,7 +111,7 @@ static void begin_rest(void)
 
     for (unsigned int i = 0; i < nr_clocks; i++)
         time = max(time, clocks[i].shown);
-    __atomic_store_n(&rest, time - host_ns() * 1000, __ATOMIC_RELAXED);
+    rest = time - host_ns() * 1000;
 }
 
 static bool all_away(void)
@@ -175,10 +178,9 @@ int64_t clock_now(int cpu)
     int64_t now;
 
     if (cpu >= 0 && clocks[cpu].slow) return clocks[cpu].time;
-    if (!__atomic_load_n(&slow, __ATOMIC_RELAXED))
-        return host_ns() * 1000 + __atomic_load_n(&rest, __ATOMIC_RELAXED);
     pthread_mutex_lock(&lock);
     now = earliest();
+    if (cpu < 0) now = told = max(told, now);
     pthread_mutex_unlock(&lock);
     return now;
 }
@@ -202,7 +204,7 @@ static void begin(void)
 {
     pace_ns = host_ns();
     pace = earliest();
-    __atomic_store_n(&slow, true, __ATOMIC_RELAXED);
+    slow = true;
     for (unsigned int i = 0; i < nr_clocks; i++) {
         if (!clocks[i].may_wake) {
             clocks[i].shown = max(clocks[i].shown, pace);
@@ -229,7 +231,7 @@ void clock_leave(unsigned int cpu)
         for (unsigned int i = 0; i < nr_clocks; i++)
             clocks[i].shown = max(clocks[i].shown, clocks[cpu].shown + 4 * most_lead);
         begin_rest();
-        __atomic_store_n(&slow, false, __ATOMIC_RELAXED);
+        slow = false;
         for (unsigned int i = 0; i < nr_clocks; i++) {
             clocks[i].state = AWAY;
             let_go(&clocks[i]);

@@ -16,8 +16,8 @@
 /* `lead`: by how much one may be ahead. */
 void clock_init(unsigned int nr_cpus, int64_t lead);
 
-/* In the virtual CPU's own thread: its clock. -1: of the CPU that is last. While none is slow it is
- * that of all, and goes on as the host's does; it never goes faster.
+/* In the virtual CPU's own thread: its clock. -1: of the CPU that is last; this never goes back.
+ * While none is slow it is that of all, and goes on as the host's does; it never goes faster.
  */
 int64_t clock_now(int cpu);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The order that slow motion keeps between virtual CPUs, each of which is a thread here.
+#include <atomic>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <functional>
@@ -156,6 +157,25 @@ TEST_CASE("no clock goes back when slow motion ends") {
     }
     CHECK(clock_now(0) >= slow);
     CHECK(clock_now(-1) >= slow);
+}
+
+TEST_CASE("what QEMU is told never goes back") {
+    std::atomic<bool> done = false;
+    bool back = false;
+    std::jthread qemu([&] {
+        for (std::int64_t before = clock_now(-1); !done;) {
+            const std::int64_t now = clock_now(-1);
+            back = back || now < before;
+            before = now;
+        }
+    });
+    for (int turn = 0; turn < 200; ++turn) {
+        const Cpus cpus;
+        run_until(0, clock_now(0) + 10 * lead);
+    }
+    done = true;
+    qemu.join();
+    CHECK_FALSE(back);
 }
 
 TEST_CASE("no clock goes faster than the host's") {
