@@ -68,10 +68,10 @@ fuzz: deps ## give decoders and parsers anything, FUZZ_SECONDS (600) each (40 mi
 coverage: deps ## tell which lines of the library the unit tier does not reach
 	@tests/coverage $(BUILD)/coverage
 
-bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (8 minutes)
+bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (5 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
 
-bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (3 hours)
+bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (an hour or more)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check --full
 
 module: deps ## build the module for the kernel of the guests
