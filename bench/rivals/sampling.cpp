@@ -68,21 +68,19 @@ class Sampling : public Rival {
     }
 
     measure::CpuGroups* groups() override { return &groups_; }
-    // What has piled up is none of a sweep's.
-    void prepare() override {
-        sweep();
-        due_ = monotonic_ns();
-    }
     void pause() override { groups_.disable(); }
     void resume() override { groups_.enable(); }
 
     bool wait_sleeps() const override { return true; }
     bool uses_timers() const override { return true; }
-    // For the next period's samples.
+    // For the next period's samples. What has piled up, as nobody came, is none of a sweep's.
     void wait() override {
-        const std::uint64_t now = monotonic_ns();
-        due_ += static_cast<std::uint64_t>(period_.count());
-        if (due_ < now) due_ = now;  // there is more than one sample to take out: at once
+        const auto period = static_cast<std::uint64_t>(period_.count());
+        due_ += period;
+        if (due_ < monotonic_ns()) {
+            sweep();
+            due_ = monotonic_ns() + period;
+        }
         const timespec due{.tv_sec = static_cast<time_t>(due_ / 1'000'000'000),
                            .tv_nsec = static_cast<long>(due_ % 1'000'000'000)};
         ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr);
