@@ -19,7 +19,6 @@ KEYS = {
     "host_cpus": "host's CPUs",
     "host_kernel": "host's kernel",
     "host_load": "host's load before",
-    "left_out": "left out",
 }
 
 
