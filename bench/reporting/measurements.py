@@ -13,8 +13,6 @@ from typing import Any
 # The part of its time by which the host may fall behind before a figure says more about the host.
 LATE_LIMIT = 0.05
 
-# Instructions per second in slow motion of the times that are reported, whatever was measured at.
-
 COUNTERS = ("syscalls", "ipis", "wakeups", "monitor_insns", "target_insns", "skew_ns",
             "memory_bytes", "late")
 
