@@ -2,7 +2,6 @@
 #include "cgroup.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <mntent.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <string_view>
 
 #include "error.hpp"
+#include "formatted.hpp"
 
 namespace metagroup::detail {
 
@@ -38,7 +38,7 @@ UniqueFd open_cgroup(const std::string& name, const std::string& root) {
     UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) {
         throw Error(
-            errno, {fmt::format("no cgroup \"{}\" below {}", name, root),
+            errno, {formatted("no cgroup \"{}\" below {}", name, root),
                     "the directories there are the cgroups", "see systemd-cgls for what there is"});
     }
     return fd;

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -10,6 +9,7 @@
 
 #include "cpu_list_parser.hpp"
 #include "error.hpp"
+#include "formatted.hpp"
 
 namespace metagroup {
 namespace {
@@ -21,7 +21,8 @@ constexpr int max_cpu = 65535;
 CpuList from_sysfs(const std::string& path) {
     const auto text = detail::read_file(path);
     if (!text) {
-        detail::throw_errno(ENOENT, fmt::format("cannot read {}: is sysfs mounted on /sys?", path));
+        detail::throw_errno(ENOENT,
+                            detail::formatted("cannot read {}: is sysfs mounted on /sys?", path));
     }
     return CpuList::parse(*text);
 }
@@ -38,7 +39,8 @@ class Parser {
             range();
             if (pos_ == text_.size()) return std::move(cpus_);
             if (text_[pos_] != ',') {
-                fail(pos_, fmt::format("unexpected \"{}\": only ',' and '-' stand between numbers",
+                fail(pos_,
+                     detail::formatted("unexpected \"{}\": only ',' and '-' stand between numbers",
                                        text_[pos_]));
             }
             ++pos_;
@@ -59,13 +61,15 @@ class Parser {
         if (error == std::errc::invalid_argument || *first == '-') {
             const auto rest = text_.substr(pos_);
             const auto word = rest.substr(0, rest.find(','));
-            fail(pos_, word.empty() ? std::string("a CPU number is missing here")
-                                    : fmt::format("\"{}\" is not a CPU number: write \"0-3,8\", "
-                                                  "\"all\", \"online\" or \"possible\"",
-                                                  word));
+            fail(pos_, word.empty()
+                           ? std::string("a CPU number is missing here")
+                           : detail::formatted("\"{}\" is not a CPU number: write \"0-3,8\", "
+                                               "\"all\", \"online\" or \"possible\"",
+                                               word));
         }
         if (error == std::errc::result_out_of_range || value > max_cpu) {
-            fail(pos_, fmt::format("CPU {} is too large: the largest is {}",
+            fail(pos_,
+                 detail::formatted("CPU {} is too large: the largest is {}",
                                    std::string_view(first, static_cast<std::size_t>(end - first)),
                                    max_cpu));
         }
@@ -82,13 +86,13 @@ class Parser {
             high = number();
         }
         if (high < low) {
-            fail(start,
-                 fmt::format("range {}-{} runs backwards: write {}-{}", low, high, high, low));
+            fail(start, detail::formatted("range {}-{} runs backwards: write {}-{}", low, high,
+                                          high, low));
         }
         for (int cpu = low; cpu <= high; ++cpu) {
             const auto place = std::lower_bound(cpus_.begin(), cpus_.end(), cpu);
             if (place != cpus_.end() && *place == cpu) {
-                fail(start, fmt::format("CPU {} stands twice: remove one", cpu));
+                fail(start, detail::formatted("CPU {} stands twice: remove one", cpu));
             }
             cpus_.insert(place, cpu);
         }
@@ -104,11 +108,11 @@ class Parser {
 CpuList::CpuList(std::vector<int> cpus) : cpus_(std::move(cpus)) {
     std::sort(cpus_.begin(), cpus_.end());
     if (!cpus_.empty() && cpus_.front() < 0) {
-        throw std::invalid_argument(fmt::format("CPU number {} is negative", cpus_.front()));
+        throw std::invalid_argument(detail::formatted("CPU number {} is negative", cpus_.front()));
     }
     const auto twice = std::adjacent_find(cpus_.begin(), cpus_.end());
     if (twice != cpus_.end()) {
-        throw std::invalid_argument(fmt::format("CPU {} stands twice: remove one", *twice));
+        throw std::invalid_argument(detail::formatted("CPU {} stands twice: remove one", *twice));
     }
 }
 
@@ -151,8 +155,8 @@ std::string CpuList::to_string() const {
         while (last + 1 < cpus_.size() && cpus_[last + 1] == cpus_[last] + 1)
             ++last;
         if (!text.empty()) text += ',';
-        text +=
-            last == i ? fmt::format("{}", cpus_[i]) : fmt::format("{}-{}", cpus_[i], cpus_[last]);
+        text += last == i ? detail::formatted("{}", cpus_[i])
+                          : detail::formatted("{}-{}", cpus_[i], cpus_[last]);
         i = last + 1;
     }
     return text;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "error.hpp"
+#include "formatted.hpp"
 #include "open_error.hpp"
 
 namespace metagroup {
@@ -29,7 +29,7 @@ __u64 address(Pointer* pointer) {
 }
 
 void check(int result, const char* what) {
-    if (result != 0) detail::throw_errno(errno, fmt::format("cannot {}", what));
+    if (result != 0) detail::throw_errno(errno, detail::formatted("cannot {}", what));
 }
 
 }  // namespace
@@ -47,13 +47,13 @@ Device Device::open(const std::string& path) {
 Device::Device(detail::UniqueFd fd) : fd_(std::move(fd)) {
     const perf_metagroup_info now = info();
     if (now.abi != PERF_METAGROUP_ABI || (now.features & PERF_METAGROUP_FEATURE_FRAMED) == 0) {
-        throw Error(
-            EPROTO,
-            {"cannot use the loaded module perf_metagroup",
-             fmt::format("it speaks ABI {}, features {:#x}, and this library needs ABI {}, "
+        throw Error(EPROTO,
+                    {"cannot use the loaded module perf_metagroup",
+                     detail::formatted(
+                         "it speaks ABI {}, features {:#x}, and this library needs ABI {}, "
                          "features {:#x}",
                          now.abi, now.features, PERF_METAGROUP_ABI, PERF_METAGROUP_FEATURE_FRAMED),
-             "install matching ones, and load the module again"});
+                     "install matching ones, and load the module again"});
     }
 }
 
@@ -78,7 +78,7 @@ void Device::detach(std::uint32_t member) {
     auto detach = sized<perf_metagroup_detach>();
     detach.member = member;
     if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_DETACH, &detach) != 0) {
-        detail::throw_errno(errno, fmt::format("cannot detach member {}", member));
+        detail::throw_errno(errno, detail::formatted("cannot detach member {}", member));
     }
 }
 
@@ -120,7 +120,7 @@ MemberInfo Device::member(std::uint32_t member) const {
         argument.max_ids = static_cast<__u32>(info.ids.size());
         argument.ids = info.ids.empty() ? 0 : address(info.ids.data());
         if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_GET_MEMBER, &argument) != 0) {
-            detail::throw_errno(errno, fmt::format("cannot ask for member {}", member));
+            detail::throw_errno(errno, detail::formatted("cannot ask for member {}", member));
         }
         // The group may grow between two calls: ask again until all identifiers have room.
         const bool complete = argument.events <= info.ids.size();

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "error.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <metagroup/error.hpp>
 #include <system_error>
 #include <utility>
+
+#include "formatted.hpp"
 
 namespace metagroup {
 
@@ -29,7 +29,7 @@ void throw_errno(int error, const std::string& what) {
 
 void throw_parse_error(std::string_view kind, std::string_view text, std::size_t offset,
                        std::string_view message) {
-    std::string what = fmt::format("{} \"{}\", column {}: {}", kind, text, offset + 1, message);
+    std::string what = formatted("{} \"{}\", column {}: {}", kind, text, offset + 1, message);
     // what() ends at a NUL.
     std::replace(what.begin(), what.end(), '\0', '?');
     throw std::invalid_argument(what);

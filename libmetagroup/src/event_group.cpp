@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -15,6 +14,7 @@
 #include "cpu_list_parser.hpp"
 #include "error.hpp"
 #include "file.hpp"
+#include "formatted.hpp"
 #include "open_error.hpp"
 
 namespace metagroup {
@@ -106,11 +106,11 @@ detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, Place plac
 EventGroup EventGroup::open(const GroupSpec& spec, int cpu, std::uint64_t read_format, int cgroup) {
     if (spec.events.empty()) throw std::invalid_argument("a group needs at least one event");
     if ((read_format & ~ReadFormat::all) != 0) {
-        throw std::invalid_argument(fmt::format(
+        throw std::invalid_argument(detail::formatted(
             "read format {:#x} has unknown bits: use those of ReadFormat", read_format));
     }
     // The kernel would read -1 as "any CPU", which is not what a meta-group is made of.
-    if (cpu < 0) throw std::invalid_argument(fmt::format("CPU number {} is negative", cpu));
+    if (cpu < 0) throw std::invalid_argument(detail::formatted("CPU number {} is negative", cpu));
     EventGroup group;
     group.cpu_ = cpu;
     group.size_ = spec.events.size();
@@ -133,14 +133,16 @@ std::size_t EventGroup::read(std::span<std::byte> buffer) {
         const ssize_t got = ::read(leader_.get(), buffer.data(), buffer.size());
         if (got >= 0) return static_cast<std::size_t>(got);
         if (errno != EINTR) {
-            detail::throw_errno(errno, fmt::format("cannot read the event group on CPU {}", cpu_));
+            detail::throw_errno(errno,
+                                detail::formatted("cannot read the event group on CPU {}", cpu_));
         }
     }
 }
 
 void EventGroup::control(unsigned long request, const char* verb) {
     if (::ioctl(leader_.get(), request, PERF_IOC_FLAG_GROUP) != 0) {
-        detail::throw_errno(errno, fmt::format("cannot {} the event group on CPU {}", verb, cpu_));
+        detail::throw_errno(errno,
+                            detail::formatted("cannot {} the event group on CPU {}", verb, cpu_));
     }
 }
 

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "event_resolver.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <charconv>
 #include <string>
 #include <utility>
 
 #include "error.hpp"
+#include "formatted.hpp"
 #include "generic_events.hpp"
 #include "known_events.hpp"
 #include "modifiers.hpp"
@@ -33,8 +32,8 @@ EventSpec resolve_sysfs(std::string_view word, const SystemPaths& paths, EventSp
     const std::string_view name = word.substr(0, open);
     const auto pmu = SysfsPmu::find(paths, name);
     if (!pmu) {
-        throw SpecError(0, fmt::format("this machine has no PMU \"{}\"{} (see {})", name,
-                                       did_you_mean(name, SysfsPmu::names(paths)), paths.pmus));
+        throw SpecError(0, formatted("this machine has no PMU \"{}\"{} (see {})", name,
+                                     did_you_mean(name, SysfsPmu::names(paths)), paths.pmus));
     }
     pmu->encode(word.substr(open + 1, close - open - 1), open + 1, spec);
     std::size_t rest = close + 1;
@@ -53,7 +52,7 @@ std::optional<std::uint64_t> raw_config(std::string_view head) {
     const char* const last = head.data() + head.size();
     const auto [end, error] = std::from_chars(head.data() + 1, last, config, hexadecimal);
     if (error == std::errc::result_out_of_range) {
-        throw SpecError(0, fmt::format("raw event \"{}\" has more than 64 bits", head));
+        throw SpecError(0, formatted("raw event \"{}\" has more than 64 bits", head));
     }
     if (error != std::errc{} || end != last) return std::nullopt;
     return config;
@@ -78,8 +77,8 @@ EventSpec resolve_tracepoint(std::string_view system, std::string_view tail,
 }
 
 [[noreturn]] void unknown_event(std::string_view head, const SystemPaths& paths) {
-    throw SpecError(0, fmt::format("no event \"{}\" is known on this machine{}", head,
-                                   did_you_mean(head, event_names(paths))));
+    throw SpecError(0, formatted("no event \"{}\" is known on this machine{}", head,
+                                 did_you_mean(head, event_names(paths))));
 }
 
 }  // namespace

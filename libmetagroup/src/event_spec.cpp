@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <metagroup/event_spec.hpp>
 #include <stdexcept>
@@ -7,6 +6,7 @@
 
 #include "error.hpp"
 #include "event_resolver.hpp"
+#include "formatted.hpp"
 #include "modifiers.hpp"
 
 namespace metagroup {
@@ -45,7 +45,8 @@ class Parser {
     }
     void expect_comma() {
         if (peek() != ',') {
-            fail(pos_, fmt::format("unexpected '{}': write ',' between events and groups", peek()));
+            fail(pos_,
+                 detail::formatted("unexpected '{}': write ',' between events and groups", peek()));
         }
         ++pos_;
     }
@@ -74,9 +75,10 @@ class Parser {
     // The kernel wants these of leaders only; say so while the text is at hand.
     void check_sibling(const EventSpec& event, std::size_t place) const {
         if (event.attr.pinned == 0 && event.attr.exclusive == 0) return;
-        fail(place, fmt::format("event \"{}\" is a sibling: only a group's first event can be "
-                                "pinned (D) or exclusive (e); write \"{{a,b}}:D\"",
-                                event.name));
+        fail(place,
+             detail::formatted("event \"{}\" is a sibling: only a group's first event can be "
+                               "pinned (D) or exclusive (e); write \"{{a,b}}:D\"",
+                               event.name));
     }
 
     void group_modifiers(GroupSpec& group) {
@@ -143,8 +145,8 @@ std::string to_string(const GroupSpec& group) {
         if (!text.empty()) text += ',';
         text += event.name;
     }
-    if (!group.modifiers.empty()) return fmt::format("{{{}}}:{}", text, group.modifiers);
-    return group.events.size() == 1 ? text : fmt::format("{{{}}}", text);
+    if (!group.modifiers.empty()) return detail::formatted("{{{}}}:{}", text, group.modifiers);
+    return group.events.size() == 1 ? text : detail::formatted("{{{}}}", text);
 }
 
 std::vector<GroupSpec> parse_events(std::string_view text) {

@@ -2,7 +2,6 @@
 #include "file.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include <system_error>
 
 #include "error.hpp"
+#include "formatted.hpp"
 
 namespace metagroup::detail {
 
@@ -26,14 +26,14 @@ std::optional<std::string> read_file(const std::string& path) {
     if (!fd) {
         // No file has a name that is too long for one.
         if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return std::nullopt;
-        throw_errno(errno, fmt::format("cannot open {}", path));
+        throw_errno(errno, formatted("cannot open {}", path));
     }
     std::string text;
     std::array<char, 4096> chunk{};
     for (;;) {
         const ssize_t got = ::read(fd.get(), chunk.data(), chunk.size());
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) throw_errno(errno, fmt::format("cannot read {}", path));
+        if (got < 0) throw_errno(errno, formatted("cannot read {}", path));
         if (got == 0) break;
         text.append(chunk.data(), static_cast<std::size_t>(got));
     }

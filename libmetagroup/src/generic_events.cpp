@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "generic_events.hpp"
 
-#include <fmt/format.h>
 #include <linux/perf_event.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
+
+#include "formatted.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -108,8 +109,8 @@ std::vector<GenericEvent> build() {
                                          << result_shift;
             for (const auto& [kind, result] :
                  {std::pair{op.accesses, std::uint64_t{0}}, std::pair{op.misses, misses}}) {
-                events.push_back({fmt::format("{}-{}", cache, kind), PERF_TYPE_HW_CACHE,
-                                  config | result, fmt::format("{}: {}", full_name, kind)});
+                events.push_back({formatted("{}-{}", cache, kind), PERF_TYPE_HW_CACHE,
+                                  config | result, formatted("{}: {}", full_name, kind)});
             }
         }
     }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "known_events.hpp"
 
-#include <fmt/format.h>
 #include <linux/perf_event.h>
 
 #include <exception>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "event_resolver.hpp"
+#include "formatted.hpp"
 #include "generic_events.hpp"
 #include "suggestion.hpp"
 #include "sysfs_pmu.hpp"
@@ -54,7 +54,7 @@ void add_sysfs(std::vector<KnownEvent>& events, const SystemPaths& paths) {
         const auto pmu = SysfsPmu::find(paths, pmu_name);
         if (!pmu) continue;
         for (const std::string& event : pmu->events()) {
-            std::string name = fmt::format("{}/{}/", pmu_name, event);
+            std::string name = formatted("{}/{}/", pmu_name, event);
             auto spec = understood(name, paths);
             if (!spec) continue;
             events.push_back({std::move(name), pmu_name, pmu->definition(event),
@@ -72,7 +72,7 @@ void add_pfm(std::vector<KnownEvent>& events) {
         const bool qualify = shared.contains(event.name);
         for (PfmEvent& variant : pfm_variants(event)) {
             events.push_back(
-                {qualify ? fmt::format("{}::{}", event.pmu, variant.name) : std::move(variant.name),
+                {qualify ? formatted("{}::{}", event.pmu, variant.name) : std::move(variant.name),
                  event.pmu,
                  std::move(variant.description),
                  {},
@@ -111,7 +111,7 @@ std::vector<std::string> event_names(const SystemPaths& paths) {
         const auto pmu = SysfsPmu::find(paths, name);
         if (!pmu) continue;
         for (const std::string& event : pmu->events())
-            names.push_back(fmt::format("{}/{}/", name, event));
+            names.push_back(formatted("{}/{}/", name, event));
     }
     for (PfmEvent& event : pfm_events())
         names.push_back(std::move(event.name));

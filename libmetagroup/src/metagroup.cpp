@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <cerrno>
 #include <metagroup/device.hpp>
@@ -10,6 +9,7 @@
 
 #include "backend.hpp"
 #include "cgroup.hpp"
+#include "formatted.hpp"
 
 namespace metagroup {
 
@@ -30,7 +30,7 @@ CpuList cpus_of(const GroupSpec& group, const CpuList& wanted) {
         if (!event.cpus) continue;
         cpus = cpus.intersect(*event.cpus);
         if (cpus.empty()) {
-            throw std::invalid_argument(fmt::format(
+            throw std::invalid_argument(detail::formatted(
                 "group {} has no CPU: event \"{}\" is counted on CPUs {} only, asked "
                 "for were {}; add one of them",
                 to_string(group), event.name, event.cpus->to_string(), wanted.to_string()));
@@ -74,8 +74,9 @@ Choice choose(const MetaGroup::Options& options, std::size_t members) {
     try {
         Device device = Device::open(options.device);
         return {Backend::module,
-                options.backend == Backend::module ? std::string("asked for")
-                                                   : fmt::format("{} is there", options.device),
+                options.backend == Backend::module
+                    ? std::string("asked for")
+                    : detail::formatted("{} is there", options.device),
                 detail::make_module_reader(std::move(device), options.mode, members)};
     } catch (const std::system_error& error) {
         // Too many members is not a missing module: falling back would hide the limit.
@@ -175,7 +176,7 @@ std::span<const GroupSpec> MetaGroup::groups() const noexcept {
 std::span<const EventSpec> MetaGroup::events(std::size_t i) const {
     if (i >= state_->members.size()) {
         throw std::out_of_range(
-            fmt::format("member {} of a meta-group of {}", i, state_->members.size()));
+            detail::formatted("member {} of a meta-group of {}", i, state_->members.size()));
     }
     return state_->groups[state_->members[i].group].events;
 }

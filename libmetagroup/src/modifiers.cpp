@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "modifiers.hpp"
 
-#include <fmt/format.h>
-
 #include "error.hpp"
+#include "formatted.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -46,7 +45,7 @@ Modifiers parse_modifiers(std::string_view text, std::size_t offset) {
     constexpr unsigned max_precise = 3;
     Modifiers modifiers;
     if (text.empty()) {
-        throw SpecError(offset, fmt::format("modifiers are missing behind ':': {}", explanation));
+        throw SpecError(offset, formatted("modifiers are missing behind ':': {}", explanation));
     }
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char letter = text[i];
@@ -58,11 +57,11 @@ Modifiers parse_modifiers(std::string_view text, std::size_t offset) {
         }
         bool* const wanted = flag(modifiers, letter);
         if (wanted == nullptr) {
-            throw SpecError(offset + i, fmt::format("unknown modifier '{}' in \"{}\": there are {}",
-                                                    letter, text, explanation));
+            throw SpecError(offset + i, formatted("unknown modifier '{}' in \"{}\": there are {}",
+                                                  letter, text, explanation));
         }
         if (*wanted) {
-            throw SpecError(offset + i, fmt::format("modifier '{}' stands twice", letter));
+            throw SpecError(offset + i, formatted("modifier '{}' stands twice", letter));
         }
         *wanted = true;
     }

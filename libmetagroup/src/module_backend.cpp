@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 // Backend::module: the kernel sweeps, one read(2) returns everything.
-#include <fmt/format.h>
 
 #include <array>
 #include <cerrno>
@@ -11,6 +10,7 @@
 
 #include "backend.hpp"
 #include "error.hpp"
+#include "formatted.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -20,9 +20,9 @@ class ModuleReader final : public Reader {
     ModuleReader(Device device, Mode mode, std::size_t members) : device_(std::move(device)) {
         const std::size_t limit = device_.info().max_members;
         if (members > limit) {
-            throw_errno(E2BIG, fmt::format("{} groups on all CPUs are {} more than the {} members "
-                                           "that a meta-group can have: use fewer groups or CPUs",
-                                           members, members - limit, limit));
+            throw_errno(E2BIG, formatted("{} groups on all CPUs are {} more than the {} members "
+                                         "that a meta-group can have: use fewer groups or CPUs",
+                                         members, members - limit, limit));
         }
         device_.set_format(Format::framed);
         if (mode != Mode{}) device_.set_mode(mode);

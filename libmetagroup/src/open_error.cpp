@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include "open_error.hpp"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <utility>
+
+#include "formatted.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -16,25 +16,25 @@ Error::Parts because(std::string why, std::string remedy) {
 
 Error::Parts permission(const OpenFailure& failure) {
     const std::string paranoid =
-        failure.paranoid ? fmt::format("{}", *failure.paranoid) : std::string("unknown");
+        failure.paranoid ? formatted("{}", *failure.paranoid) : std::string("unknown");
     // Debian's own 3 refuses everybody without CAP_SYS_ADMIN.
     constexpr int most = 2;
     const char* const lower =
         failure.paranoid > most ? " and \"sysctl kernel.perf_event_paranoid=2\"" : "";
     return because(
-        fmt::format("not permitted: kernel.perf_event_paranoid is {}", paranoid),
-        fmt::format("give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM{}, or run it as "
-                    "root), or allow it for all users with \"sysctl "
-                    "kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
-                    lower));
+        formatted("not permitted: kernel.perf_event_paranoid is {}", paranoid),
+        formatted("give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM{}, or run it as "
+                  "root), or allow it for all users with \"sysctl "
+                  "kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
+                  lower));
 }
 
 Error::Parts invalid(const OpenFailure& failure) {
     if (failure.index > 0) {
         return because(
-            fmt::format("the kernel refuses it in the group {}: the group has more events than "
-                        "the PMU has counters, or events of different PMUs",
-                        failure.group),
+            formatted("the kernel refuses it in the group {}: the group has more events than "
+                      "the PMU has counters, or events of different PMUs",
+                      failure.group),
             "make the group smaller, or separate groups");
     }
     if (failure.cgroup) {
@@ -53,18 +53,17 @@ Error::Parts invalid(const OpenFailure& failure) {
 
 Error::Parts cause(const OpenFailure& failure) {
     if (failure.online) {
-        return because(
-            fmt::format("CPU {} is not online (online: {})", failure.cpu, *failure.online),
-            "leave it out, or bring it online");
+        return because(formatted("CPU {} is not online (online: {})", failure.cpu, *failure.online),
+                       "leave it out, or bring it online");
     }
     switch (failure.error) {
         case EACCES:
         case EPERM:
             return permission(failure);
         case EMFILE:
-            return because(fmt::format("the process has no file descriptor left (limit "
-                                       "RLIMIT_NOFILE: {}, hard limit {})",
-                                       failure.fd_limit, failure.fd_max),
+            return because(formatted("the process has no file descriptor left (limit "
+                                     "RLIMIT_NOFILE: {}, hard limit {})",
+                                     failure.fd_limit, failure.fd_max),
                            "raise the hard limit (ulimit -Hn, LimitNOFILE=), or open fewer CPUs or "
                            "events");
         case ENFILE:
@@ -104,7 +103,7 @@ Error::Parts cause(const OpenFailure& failure) {
 
 Error::Parts explain(const OpenFailure& failure) {
     Error::Parts parts = cause(failure);
-    parts.failed = fmt::format("cannot open event \"{}\" on CPU {}", failure.event, failure.cpu);
+    parts.failed = formatted("cannot open event \"{}\" on CPU {}", failure.event, failure.cpu);
     return parts;
 }
 
@@ -113,23 +112,23 @@ Error::Parts explain_device(int error, const std::string& path) {
         case ENOENT:
         case ENXIO:
         case ENODEV:
-            return {fmt::format("no {}", path),
+            return {formatted("no {}", path),
                     "the module perf_metagroup is not loaded, or its device is kept from this "
                     "container",
                     "load the module (modprobe perf_metagroup)"};
         case EACCES:
         case EPERM:
-            return {fmt::format("cannot open {}", path), "no permission",
+            return {formatted("cannot open {}", path), "no permission",
                     "run as root, or let a udev rule give your group access"};
         case EMFILE:
-            return {fmt::format("cannot open {}", path), "the process has no file descriptor left",
+            return {formatted("cannot open {}", path), "the process has no file descriptor left",
                     "raise the limit (ulimit -n)"};
         case ENOTTY:
-            return {fmt::format("{} is not the device of the module perf_metagroup", path),
+            return {formatted("{} is not the device of the module perf_metagroup", path),
                     {},
-                    fmt::format("open {}", PERF_METAGROUP_DEVICE)};
+                    formatted("open {}", PERF_METAGROUP_DEVICE)};
         default:
-            return {fmt::format("cannot open {}", path), {}, {}};
+            return {formatted("cannot open {}", path), {}, {}};
     }
 }
 
@@ -155,12 +154,12 @@ std::string explain_attach(int error, const perf_metagroup_attach& attach, const
             default:
                 break;
         }
-        return fmt::format("cannot attach descriptor {} (number {} of {}): {}", fds[attach.failed],
-                           attach.failed + 1, attach.count, why);
+        return formatted("cannot attach descriptor {} (number {} of {}): {}", fds[attach.failed],
+                         attach.failed + 1, attach.count, why);
     }
     switch (error) {
         case E2BIG:
-            return fmt::format(
+            return formatted(
                 "cannot attach {} leaders: the meta-group would exceed the module's limits; use "
                 "fewer groups or CPUs, or several meta-groups",
                 attach.count);
@@ -168,9 +167,9 @@ std::string explain_attach(int error, const perf_metagroup_attach& attach, const
             return "cannot attach: the numbers of members are used up; open a new meta-group";
         case EINVAL:
             return attach.count == 0 ? std::string("cannot attach: no descriptor was given")
-                                     : fmt::format("cannot attach {} leaders", attach.count);
+                                     : formatted("cannot attach {} leaders", attach.count);
         default:
-            return fmt::format("cannot attach {} leaders", attach.count);
+            return formatted("cannot attach {} leaders", attach.count);
     }
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <metagroup/payload.hpp>
 #include <stdexcept>
+
+#include "formatted.hpp"
 
 namespace metagroup {
 namespace {
@@ -69,7 +70,7 @@ std::optional<std::uint64_t> Payload::time_running() const noexcept {
 }
 
 void Payload::refuse(std::size_t i) const {
-    throw std::out_of_range(fmt::format("event {} of a payload of {} events", i, nr_));
+    throw std::out_of_range(detail::formatted("event {} of a payload of {} events", i, nr_));
 }
 
 // One that follows the value; they stand in the order of their bits.

@@ -2,13 +2,12 @@
 #include "pfm.hpp"
 
 // linux/perf_event.h must come before: libpfm4 brings a copy of its own otherwise.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <perfmon/pfmlib_perf_event.h>
 
 #include <algorithm>
 #include <utility>
 
+#include "formatted.hpp"
 #include "suggestion.hpp"
 
 namespace metagroup::detail {
@@ -57,18 +56,17 @@ std::string refusal(std::string_view event, int error) {
     std::vector<std::string> masks;
     for (PfmEvent& mask : unit_masks(base))
         masks.push_back(std::move(mask.name));
-    std::string text = fmt::format("libpfm4 knows event \"{}\", but refuses \"{}\": {}", base,
-                                   event, pfm_strerror(error));
+    std::string text = formatted("libpfm4 knows event \"{}\", but refuses \"{}\": {}", base, event,
+                                 pfm_strerror(error));
     if (event.size() > base.size()) {
         const std::string_view last = event.substr(event.rfind(':') + 1);
         text += did_you_mean(last, masks);
     }
     if (!masks.empty()) {
-        const std::size_t shown = std::min(most, masks.size());
-        text += fmt::format(
-            "; unit masks: {}{}",
-            fmt::join(masks.begin(), masks.begin() + static_cast<std::ptrdiff_t>(shown), ", "),
-            shown < masks.size() ? ", …" : "");
+        text += "; unit masks: ";
+        for (std::size_t i = 0; i < std::min(most, masks.size()); ++i)
+            text += (i == 0 ? "" : ", ") + masks[i];
+        if (masks.size() > most) text += ", …";
     }
     return text;
 }
@@ -127,14 +125,14 @@ std::vector<PfmEvent> pfm_events() {
 
 std::vector<PfmEvent> pfm_variants(const PfmEvent& event) {
     std::vector<PfmEvent> variants;
-    const std::string full = fmt::format("{}::{}", event.pmu, event.name);
+    const std::string full = formatted("{}::{}", event.pmu, event.name);
     perf_event_attr ignored{};
     if (pfm_encode(full, ignored).verdict == PfmVerdict::ok) variants.push_back(event);
     for (const PfmEvent& mask : unit_masks(full)) {
-        if (pfm_encode(fmt::format("{}:{}", full, mask.name), ignored).verdict != PfmVerdict::ok)
+        if (pfm_encode(formatted("{}:{}", full, mask.name), ignored).verdict != PfmVerdict::ok)
             continue;
-        variants.push_back({event.pmu, fmt::format("{}:{}", event.name, mask.name),
-                            fmt::format("{}: {}", event.description, mask.description)});
+        variants.push_back({event.pmu, formatted("{}:{}", event.name, mask.name),
+                            formatted("{}: {}", event.description, mask.description)});
     }
     return variants;
 }

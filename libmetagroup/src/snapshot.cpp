@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <cerrno>
 #include <metagroup/snapshot.hpp>
 
 #include "error.hpp"
+#include "formatted.hpp"
 
 namespace metagroup {
 
@@ -24,8 +24,8 @@ void Snapshot::commit(std::size_t bytes) {
     SnapshotView& view = *this;
     view = {};
     if (bytes > buffer_.size()) {
-        detail::throw_errno(
-            EBADMSG, fmt::format("{} bytes were read into a buffer of {}", bytes, buffer_.size()));
+        detail::throw_errno(EBADMSG, detail::formatted("{} bytes were read into a buffer of {}",
+                                                       bytes, buffer_.size()));
     }
     view = SnapshotView(std::span(buffer_).first(bytes));
 }

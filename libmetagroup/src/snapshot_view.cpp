@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -8,6 +7,7 @@
 #include <stdexcept>
 
 #include "error.hpp"
+#include "formatted.hpp"
 
 namespace metagroup {
 
@@ -70,24 +70,25 @@ std::optional<std::uint64_t> MemberView::lost(std::size_t i) const noexcept {
 namespace {
 
 void refuse(const std::string& what) {
-    detail::throw_errno(EBADMSG,
-                        fmt::format("not a FRAMED read of the device (Format::framed): {}", what));
+    detail::throw_errno(
+        EBADMSG, detail::formatted("not a FRAMED read of the device (Format::framed): {}", what));
 }
 
 }  // namespace
 
 SnapshotView::SnapshotView(std::span<const std::byte> bytes) {
     if (bytes.size() < sizeof(header_)) {
-        refuse(fmt::format("{} bytes hold no header", bytes.size()));
+        refuse(detail::formatted("{} bytes hold no header", bytes.size()));
     }
     std::memcpy(&header_, bytes.data(), sizeof(header_));
     if (header_.size < sizeof(header_) || header_.size > bytes.size()) {
-        refuse(fmt::format("header of {} bytes in {}", header_.size, bytes.size()));
+        refuse(detail::formatted("header of {} bytes in {}", header_.size, bytes.size()));
     }
     const std::size_t room = bytes.size() - header_.size;
     if (header_.count > 0 &&
         (header_.stride < sizeof(perf_metagroup_record) || room / header_.stride < header_.count)) {
-        refuse(fmt::format("{} records of {} bytes in {}", header_.count, header_.stride, room));
+        refuse(
+            detail::formatted("{} records of {} bytes in {}", header_.count, header_.stride, room));
     }
     bytes_ = bytes.first(header_.size + std::size_t{header_.count} * header_.stride);
 }
@@ -112,7 +113,8 @@ MemberView SnapshotView::view(std::size_t i) const noexcept {
 
 MemberView SnapshotView::operator[](std::size_t i) const {
     if (i >= size()) {
-        throw std::out_of_range(fmt::format("record {} of a snapshot of {} records", i, size()));
+        throw std::out_of_range(
+            detail::formatted("record {} of a snapshot of {} records", i, size()));
     }
     return view(i);
 }

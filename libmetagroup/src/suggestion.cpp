@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "suggestion.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <utility>
+
+#include "formatted.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -85,9 +85,9 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
     std::string list;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (i > 0) list += i + 1 == names.size() ? " or " : ", ";
-        list += fmt::format("\"{}\"", names[i]);
+        list += formatted("\"{}\"", names[i]);
     }
-    return fmt::format("; did you mean {}?", list);
+    return formatted("; did you mean {}?", list);
 }
 
 }  // namespace metagroup::detail

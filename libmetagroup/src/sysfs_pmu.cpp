@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "sysfs_pmu.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <charconv>
@@ -13,6 +11,7 @@
 
 #include "cpu_list_parser.hpp"
 #include "error.hpp"
+#include "formatted.hpp"
 #include "suggestion.hpp"
 
 namespace metagroup::detail {
@@ -128,7 +127,7 @@ std::optional<FormatField> parse_format(std::string_view text) {
 
 std::optional<SysfsPmu> SysfsPmu::find(const SystemPaths& paths, std::string_view name) {
     if (!is_file_name(name)) return std::nullopt;
-    std::string path = fmt::format("{}/{}", paths.pmus, name);
+    std::string path = formatted("{}/{}", paths.pmus, name);
     const auto text = read_file(path + "/type");
     const auto type = text ? parse_number(*text) : std::nullopt;
     if (!type || *type > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
@@ -154,7 +153,7 @@ std::optional<CpuList> SysfsPmu::cpus() const {
         try {
             return parse_cpu_list(*text, {});
         } catch (const std::invalid_argument& error) {
-            throw SpecError(0, fmt::format("{}{}: {}", path_, file, error.what()));
+            throw SpecError(0, formatted("{}{}: {}", path_, file, error.what()));
         }
     }
     return std::nullopt;
@@ -170,7 +169,7 @@ std::vector<std::string> SysfsPmu::events() const {
 }
 
 std::string SysfsPmu::definition(const std::string& event) const {
-    return read_file(fmt::format("{}/events/{}", path_, event)).value_or("");
+    return read_file(formatted("{}/events/{}", path_, event)).value_or("");
 }
 
 void SysfsPmu::unknown(const Term& term) const {
@@ -180,8 +179,8 @@ void SysfsPmu::unknown(const Term& term) const {
     names.insert(names.end(), {"config", "config1", "config2"});
     throw SpecError(
         term.offset,
-        fmt::format("PMU \"{}\" has no event or field \"{}\"{} (see {}/events and format)", name_,
-                    term.name, did_you_mean(term.name, names), path_));
+        formatted("PMU \"{}\" has no event or field \"{}\"{} (see {}/events and format)", name_,
+                  term.name, did_you_mean(term.name, names), path_));
 }
 
 namespace {
@@ -233,7 +232,7 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
             const auto [end, error] = std::from_chars(scale->data(), last, spec.scale);
             if (error != std::errc{} || end != last || !std::isfinite(spec.scale)) {
                 throw SpecError(term.offset,
-                                fmt::format("{}.scale holds no number: \"{}\"", file, *scale));
+                                formatted("{}.scale holds no number: \"{}\"", file, *scale));
             }
         }
         if (auto unit = read_file(file + ".unit")) spec.unit = std::move(*unit);
@@ -243,8 +242,8 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
         const auto given = std::find_if(own.begin(), own.end(),
                                         [&](const Term& term) { return term.name == part.name; });
         if (given == own.end() || !given->has_value) {
-            throw SpecError(part.offset, fmt::format("the event leaves \"{}\" open: add \",{}=N\"",
-                                                     part.name, part.name));
+            throw SpecError(part.offset, formatted("the event leaves \"{}\" open: add \",{}=N\"",
+                                                   part.name, part.name));
         }
         part.value = given->value;
     }
@@ -260,9 +259,9 @@ void SysfsPmu::set(const Term& term, perf_event_attr& attr) const {
         if (const auto text = read_file(file)) {
             field = parse_format(*text);
             if (!field) {
-                throw SpecError(term.offset, fmt::format("{} says \"{}\", which this version does "
-                                                         "not understand",
-                                                         file, *text));
+                throw SpecError(term.offset, formatted("{} says \"{}\", which this version does "
+                                                       "not understand",
+                                                       file, *text));
             }
         }
     }
@@ -277,17 +276,17 @@ void SysfsPmu::set(const Term& term, perf_event_attr& attr) const {
     if (term.has_value) {
         const auto number = parse_number(term.value);
         if (!number) {
-            throw SpecError(term.offset, fmt::format("\"{}\" is no number for field \"{}\": write "
-                                                     "decimal, or hexadecimal with 0x",
-                                                     term.value, term.name));
+            throw SpecError(term.offset, formatted("\"{}\" is no number for field \"{}\": write "
+                                                   "decimal, or hexadecimal with 0x",
+                                                   term.value, term.name));
         }
         value = *number;
     }
     if (value > low_bits(field->width())) {
         throw SpecError(term.offset,
-                        fmt::format("{:#x} is too large for field \"{}\": it has {} bits, up to "
-                                    "{:#x}",
-                                    value, term.name, field->width(), low_bits(field->width())));
+                        formatted("{:#x} is too large for field \"{}\": it has {} bits, up to "
+                                  "{:#x}",
+                                  value, term.name, field->width(), low_bits(field->width())));
     }
     or_into(attr, field->config, field->mask(), field->scatter(value), term.offset);
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "tracepoint.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
@@ -11,6 +9,7 @@
 #include <system_error>
 
 #include "error.hpp"
+#include "formatted.hpp"
 #include "suggestion.hpp"
 
 namespace metagroup::detail {
@@ -30,9 +29,9 @@ std::optional<std::string> read_id(const std::string& file) {
     } catch (const std::system_error& error) {
         const int cause = error.code().value();
         if (cause != EACCES && cause != EPERM) throw;
-        throw_errno(cause, fmt::format("cannot read {}: run as root, or remount tracefs for your "
-                                       "group (mount -o remount,gid=GROUP,mode=750)",
-                                       file));
+        throw_errno(cause, formatted("cannot read {}: run as root, or remount tracefs for your "
+                                     "group (mount -o remount,gid=GROUP,mode=750)",
+                                     file));
     }
 }
 
@@ -42,7 +41,7 @@ bool is_tracepoint_system(std::string_view system, const SystemPaths& paths) {
     if (!is_file_name(system)) return false;
     return std::ranges::any_of(paths.tracefs, [&](const std::string& root) {
         std::error_code ignored;
-        return std::filesystem::is_directory(fmt::format("{}/events/{}", root, system), ignored);
+        return std::filesystem::is_directory(formatted("{}/events/{}", root, system), ignored);
     });
 }
 
@@ -51,7 +50,7 @@ std::uint64_t tracepoint_id(std::string_view system, std::string_view name, std:
     if (is_file_name(system) && is_file_name(name)) {
         // Asked for by name first: a directory may be open for that and closed for listing.
         for (const std::string& root : paths.tracefs) {
-            const auto text = read_id(fmt::format("{}/events/{}/{}/id", root, system, name));
+            const auto text = read_id(formatted("{}/events/{}/{}/id", root, system, name));
             if (!text) continue;
             std::uint64_t id = 0;
             const char* const last = text->data() + text->size();
@@ -59,16 +58,16 @@ std::uint64_t tracepoint_id(std::string_view system, std::string_view name, std:
             if (error == std::errc{} && end == last) return id;
         }
     }
-    const std::string full = fmt::format("{}:{}", system, name);
+    const std::string full = formatted("{}:{}", system, name);
     if (!events_directory(paths)) {
-        throw SpecError(offset, fmt::format("\"{}\" is no event of this machine; if it is a "
-                                            "tracepoint, it cannot be looked up: tracefs is not "
-                                            "mounted or not readable (as root: mount -t tracefs "
-                                            "nodev /sys/kernel/tracing)",
-                                            full));
+        throw SpecError(offset, formatted("\"{}\" is no event of this machine; if it is a "
+                                          "tracepoint, it cannot be looked up: tracefs is not "
+                                          "mounted or not readable (as root: mount -t tracefs "
+                                          "nodev /sys/kernel/tracing)",
+                                          full));
     }
-    throw SpecError(offset, fmt::format("there is no tracepoint or event \"{}\"{}", full,
-                                        did_you_mean(full, tracepoint_names(paths))));
+    throw SpecError(offset, formatted("there is no tracepoint or event \"{}\"{}", full,
+                                      did_you_mean(full, tracepoint_names(paths))));
 }
 
 std::vector<std::string> tracepoint_names(const SystemPaths& paths) {
@@ -80,8 +79,8 @@ std::vector<std::string> tracepoint_names(const SystemPaths& paths) {
             // Control files have none, nor have the events of ftrace itself, which perf cannot
             // open.
             std::error_code ignored;
-            if (std::filesystem::exists(fmt::format("{}/{}/{}/id", *events, system, name), ignored))
-                names.push_back(fmt::format("{}:{}", system, name));
+            if (std::filesystem::exists(formatted("{}/{}/{}/id", *events, system, name), ignored))
+                names.push_back(formatted("{}:{}", system, name));
         }
     }
     return names;
