@@ -12,19 +12,19 @@
 namespace bench {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 
 double median_sweep(Rival& rival, std::chrono::nanoseconds time) {
     std::vector<double> seconds;
-    const auto end = Clock::now() + time;
+    const auto end = SteadyClock::now() + time;
     do {
         rival.wait();
-        const auto begin = Clock::now();
+        const auto begin = SteadyClock::now();
         for (unsigned i = 0; i < rival.batch(); ++i)
             rival.sweep();
-        const std::chrono::duration<double> took = Clock::now() - begin;
+        const std::chrono::duration<double> took = SteadyClock::now() - begin;
         seconds.push_back(took.count() / rival.batch());
-    } while (Clock::now() < end);
+    } while (SteadyClock::now() < end);
     return measure::median(std::move(seconds));
 }
 
@@ -32,14 +32,14 @@ double median_sweep(Rival& rival, std::chrono::nanoseconds time) {
 class Lateness {
   public:
     Lateness(const SlowMotion& slow_motion, const metagroup::CpuList& cpus)
-        : slow_motion_(slow_motion), cpus_(cpus), begin_(read()), start_(Clock::now()) {}
+        : slow_motion_(slow_motion), cpus_(cpus), begin_(read()), start_(SteadyClock::now()) {}
 
     double fraction() const {
         const std::vector<std::uint64_t> end = read();
         std::uint64_t most = 0;
         for (std::size_t i = 0; i < end.size(); ++i)
             most = std::max(most, end[i] - begin_[i]);
-        const std::chrono::duration<double, std::nano> elapsed = Clock::now() - start_;
+        const std::chrono::duration<double, std::nano> elapsed = SteadyClock::now() - start_;
         return static_cast<double>(most) / elapsed.count();
     }
 
@@ -54,7 +54,7 @@ class Lateness {
     const SlowMotion& slow_motion_;
     const metagroup::CpuList& cpus_;
     std::vector<std::uint64_t> begin_;
-    Clock::time_point start_;
+    SteadyClock::time_point start_;
 };
 
 }  // namespace

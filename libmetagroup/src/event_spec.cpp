@@ -17,9 +17,10 @@ bool is_blank(char c) {
 }
 
 // The grammar of lists and groups; what an event means is not its business.
-class Parser {
+class EventSpecParser {
   public:
-    Parser(std::string_view text, const detail::SystemPaths& paths) : text_(text), paths_(paths) {}
+    EventSpecParser(std::string_view text, const detail::SystemPaths& paths)
+        : text_(text), paths_(paths) {}
 
     std::vector<GroupSpec> list() {
         std::vector<GroupSpec> groups;
@@ -156,7 +157,7 @@ std::vector<GroupSpec> parse_events(std::string_view text) {
 namespace detail {
 
 std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& paths) {
-    return Parser(text, paths).list();
+    return EventSpecParser(text, paths).list();
 }
 
 }  // namespace detail

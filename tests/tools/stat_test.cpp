@@ -15,7 +15,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-Outcome stat(const std::string& arguments) {
+Outcome run_stat(const std::string& arguments) {
     return run_program(METAGROUP_TOOL " stat " + arguments);
 }
 
@@ -26,7 +26,7 @@ std::size_t online() {
 }  // namespace
 
 TEST_CASE("stat counts all CPUs while a command runs") {
-    const Outcome outcome = stat("-e cpu-clock,context-switches -- sleep 0.1");
+    const Outcome outcome = run_stat("-e cpu-clock,context-switches -- sleep 0.1");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("'sleep 0.1'") && ContainsSubstring("cpu-clock") &&
                                  ContainsSubstring("CPUs utilized") &&
@@ -34,25 +34,25 @@ TEST_CASE("stat counts all CPUs while a command runs") {
 }
 
 TEST_CASE("stat shows large rates in thousands, millions or thousand millions") {
-    const Outcome outcome = stat("-e dummy,msr/tsc/ --timeout 20ms");
+    const Outcome outcome = run_stat("-e dummy,msr/tsc/ --timeout 20ms");
     if (outcome.status != 0) SKIP("this machine has no msr/tsc/");
     CHECK_THAT(outcome.text, ContainsSubstring(" G/sec") || ContainsSubstring(" M/sec"));
 }
 
 TEST_CASE("stat passes the command's exit status on") {
-    CHECK(stat("-e cpu-clock -- sh -c 'exit 7'").status == 7);
-    CHECK(stat("-e cpu-clock -- sh -c 'kill -9 $$'").status == 128 + 9);
+    CHECK(run_stat("-e cpu-clock -- sh -c 'exit 7'").status == 7);
+    CHECK(run_stat("-e cpu-clock -- sh -c 'kill -9 $$'").status == 128 + 9);
 }
 
 TEST_CASE("stat names a command that cannot be run") {
-    const Outcome outcome = stat("-e cpu-clock -- /no/such/program");
+    const Outcome outcome = run_stat("-e cpu-clock -- /no/such/program");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text,
                ContainsSubstring("/no/such/program") && ContainsSubstring("No such file"));
 }
 
 TEST_CASE("stat prints one block for each interval") {
-    const Outcome outcome = stat("-e cpu-clock -I 20ms --count 3 -x ,");
+    const Outcome outcome = run_stat("-e cpu-clock -I 20ms --count 3 -x ,");
     CHECK(outcome.status == 0);
     const auto lines = split(outcome.text, '\n');
     REQUIRE(lines.size() == 3);
@@ -61,21 +61,23 @@ TEST_CASE("stat prints one block for each interval") {
 }
 
 TEST_CASE("A bare number of an interval is milliseconds") {
-    const auto lines = json_lines(stat("-e cpu-clock -I 50 --count 1 -j").text);
+    const auto lines = json_lines(run_stat("-e cpu-clock -I 50 --count 1 -j").text);
     const double seconds = lines.at(0).at("interval");
     CHECK(seconds >= 0.05);
     CHECK(seconds < 5);
 }
 
 TEST_CASE("stat has a row for each CPU if asked for") {
-    const auto lines = split(stat("-A -e cpu-clock,page-faults -x ';' --timeout 20ms").text, '\n');
+    const auto lines =
+        split(run_stat("-A -e cpu-clock,page-faults -x ';' --timeout 20ms").text, '\n');
     REQUIRE(lines.size() == 2 * online());
     CHECK(split(lines[0], ';')[0] == "CPU0");
     CHECK(split(lines[0], ';')[1] == "1");
 }
 
 TEST_CASE("The fields of CSV are those of perf stat") {
-    const auto lines = split(stat("-e '{cpu-clock,page-faults}' -x , --timeout 20ms").text, '\n');
+    const auto lines =
+        split(run_stat("-e '{cpu-clock,page-faults}' -x , --timeout 20ms").text, '\n');
     REQUIRE(lines.size() == 2);
     const auto fields = split(lines[0], ',');
     REQUIRE(fields.size() == 7);
@@ -88,7 +90,7 @@ TEST_CASE("The fields of CSV are those of perf stat") {
 }
 
 TEST_CASE("Every line of JSON is an object, and the last tells of the monitor") {
-    const auto lines = json_lines(stat("-e cpu-clock -j -I 20ms --count 2").text);
+    const auto lines = json_lines(run_stat("-e cpu-clock -j -I 20ms --count 2").text);
     REQUIRE(lines.size() == 3);
     CHECK(lines[0].at("event") == "cpu-clock");
     CHECK(lines[0].at("cpus") == online());
@@ -110,14 +112,14 @@ TEST_CASE("An interrupt ends stat with a summary and without a failure") {
 }
 
 TEST_CASE("A file that stat cannot write is no success") {
-    const Outcome outcome = stat("-e cpu-clock --timeout 10ms -o /dev/full");
+    const Outcome outcome = run_stat("-e cpu-clock --timeout 10ms -o /dev/full");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("/dev/full") && ContainsSubstring("No space left"));
 }
 
 TEST_CASE("stat writes to a file and nothing else") {
     const auto file = std::filesystem::temp_directory_path() / "metagroup-stat-test.csv";
-    const Outcome outcome = stat("-e cpu-clock --timeout 10ms -x , -o " + file.string());
+    const Outcome outcome = run_stat("-e cpu-clock --timeout 10ms -x , -o " + file.string());
     CHECK(outcome.status == 0);
     CHECK(outcome.text.empty());
     CHECK(std::filesystem::file_size(file) > 0);
@@ -125,35 +127,35 @@ TEST_CASE("stat writes to a file and nothing else") {
 }
 
 TEST_CASE("stat refuses what makes no sense") {
-    CHECK(stat("-I 5parsecs").status != 0);
-    CHECK(stat("-I 0").status != 0);
-    CHECK(stat("--count 3").status != 0);
-    CHECK(stat("-A --per-core").status != 0);
-    CHECK(stat("-j -x ,").status != 0);
-    CHECK(stat("--backend=guess").status != 0);
+    CHECK(run_stat("-I 5parsecs").status != 0);
+    CHECK(run_stat("-I 0").status != 0);
+    CHECK(run_stat("--count 3").status != 0);
+    CHECK(run_stat("-A --per-core").status != 0);
+    CHECK(run_stat("-j -x ,").status != 0);
+    CHECK(run_stat("--backend=guess").status != 0);
 }
 
 TEST_CASE("stat suggests events near an unknown one") {
-    const Outcome outcome = stat("-e cpu-clok --timeout 10ms");
+    const Outcome outcome = run_stat("-e cpu-clok --timeout 10ms");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("cpu-clock"));
 }
 
 TEST_CASE("stat names a CPU that is not there") {
-    const Outcome outcome = stat("-e cpu-clock -C 9999 --timeout 10ms");
+    const Outcome outcome = run_stat("-e cpu-clock -C 9999 --timeout 10ms");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("9999"));
 }
 
 TEST_CASE("Without the module stat says so, or reads one CPU after the other", "[no-module]") {
-    const Outcome outcome = stat("-e cpu-clock --backend=module --timeout 10ms");
+    const Outcome outcome = run_stat("-e cpu-clock --backend=module --timeout 10ms");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("perf_metagroup"));
-    CHECK_THAT(stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by per_fd"));
+    CHECK_THAT(run_stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by per_fd"));
 }
 
 TEST_CASE("With the module stat uses it", "[module]") {
-    CHECK_THAT(stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by module"));
-    CHECK_THAT(stat("-e cpu-clock --timeout 10ms --backend=perfd").text,
+    CHECK_THAT(run_stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by module"));
+    CHECK_THAT(run_stat("-e cpu-clock --timeout 10ms --backend=perfd").text,
                ContainsSubstring("by per_fd"));
 }

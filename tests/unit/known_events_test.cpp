@@ -18,8 +18,8 @@ using metagroup::detail::PfmEvent;
 namespace {
 
 // A system with an uncore PMU and a tracepoint, the same on every machine.
-struct FakeSystem {
-    FakeSystem() {
+struct FakeSources {
+    FakeSources() {
         tree.file("pmus/power/type", "9")
             .file("pmus/power/format/event", "config:0-7")
             .file("pmus/power/events/energy", "event=0x02")
@@ -50,7 +50,7 @@ struct FakeSystem {
 }  // namespace
 
 TEST_CASE("known events tell PMU, unit and who knows them") {
-    const FakeSystem fake;
+    const FakeSources fake;
     CHECK(fake.event("cycles").pmu == "hardware");
     CHECK(fake.event("page-faults").pmu == "software");
     CHECK(fake.event("LLC-load-misses").pmu == "cache");
@@ -66,7 +66,7 @@ TEST_CASE("known events tell PMU, unit and who knows them") {
 }
 
 TEST_CASE("every known event is understood") {
-    const FakeSystem fake;
+    const FakeSources fake;
     for (const KnownEvent& event : fake.events()) {
         CAPTURE(event.name);
         CHECK_NOTHROW(metagroup::detail::parse_events(event.name, fake.paths));
