@@ -70,8 +70,10 @@ class METAGROUP_API MemberView {
     /// lacks the times, or the event was never on the PMU.
     [[nodiscard]] std::optional<double> scaled(std::size_t i) const noexcept;
     /// The kernel's identifier of event `i`; nothing if not in the payload.
+    // NOLINTNEXTLINE(bugprone-exception-escape): the index is checked
     [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const noexcept;
     /// Samples that event `i` lost; nothing if not in the payload.
+    // NOLINTNEXTLINE(bugprone-exception-escape): the index is checked
     [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const noexcept;
 
   private:
