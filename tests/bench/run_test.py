@@ -17,6 +17,7 @@ PROJECT = Path(__file__).resolve().parents[2]
 SLOWMO_RUN = """#!/bin/bash
 set -e
 gets=()
+printf '%s\\n' "$@" >>{root}/arguments
 while [[ $1 != -- ]]; do
     case $1 in --cpus) echo "$2" >>{root}/boots ;; --get) gets+=("$2") ;; esac
     shift
@@ -111,6 +112,12 @@ class RunTest(unittest.TestCase):
         environment = (self.raw / "environment").read_text()
         for line in ("mode=slow motion\n", "qemu=10.0.2\n", "rate=10000000\n", "kernel=", "date="):
             self.assertIn(line, environment)
+
+    def test_the_directory_of_what_was_built_may_be_relative(self) -> None:
+        self.run_bench("--build", os.path.relpath(self.root / "build"))
+        arguments = (self.root / "arguments").read_text().splitlines()
+        self.assertIn(str(self.root / "build/bench/slowmo/throttle.so"), arguments)
+        self.assertIn(str(self.root / "build/bench/metagroup_bench"), arguments)
 
     def test_a_full_run_boots_for_each_condition_and_tells_the_time(self) -> None:
         done = self.run_bench("--full")
