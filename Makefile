@@ -36,7 +36,7 @@ demo: build ## boot a kernel with the module and read its counters in both ways
 
 check: build ## run all tests: lint, all tiers on two kernels, some on more, sanitizers, benchmark
 	@echo 'make: all tests (about an hour; the first time 15 minutes more) ...'
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error --output-junit check.xml -LE '^(matrix|debug)$$'; \
+	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2 --no-tests=error --output-junit check.xml -LE '^(matrix|debug)$$'; \
 		status=$$?; \
 		tests/report --junit $(BUILD)/check.xml $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
 

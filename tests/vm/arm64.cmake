@@ -7,9 +7,9 @@ set(METAGROUP_ARM64_KERNELS 6.1-arm64 6.12-arm64 CACHE STRING
 list(GET METAGROUP_ARM64_KERNELS 0 first)
 set(arm64 ${PROJECT_BINARY_DIR}/arm64)
 
-add_test(NAME "build for arm64" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/build-userland arm64 ${arm64})
+add_test(NAME "build for arm64" COMMAND ${in_background} ${CMAKE_CURRENT_SOURCE_DIR}/build-userland arm64 ${arm64})
 set_tests_properties("build for arm64" PROPERTIES
-  LABELS "vm;arm64" TIMEOUT 1800 RUN_SERIAL ON FIXTURES_SETUP userland-arm64)
+  LABELS "vm;arm64" TIMEOUT 1800 RESOURCE_LOCK build FIXTURES_SETUP userland-arm64)
 
 # add_arm64_test(TIER KERNEL CPUS ARGUMENT...): `run ARGUMENT...` in a guest.
 function(add_arm64_test tier kernel cpus)
@@ -21,7 +21,7 @@ function(add_arm64_test tier kernel cpus)
   add_test(NAME ${name} COMMAND ${run} --kernel ${kernel} --cpus ${cpus} --timeout 900
            --module ${PROJECT_SOURCE_DIR}/tests/testpmu ${ARGN})
   set_tests_properties(${name} PROPERTIES
-    LABELS "${labels}" TIMEOUT 1100 RUN_SERIAL ON
+    LABELS "${labels}" TIMEOUT 1100 RESOURCE_LOCK guest
     FIXTURES_REQUIRED "kernel-${kernel};userland-arm64")
 endfunction()
 

@@ -3,9 +3,9 @@
 # built from sources, and slow.
 
 foreach(kernel 7.3-kasan 7.3-kcsan)
-  add_test(NAME "build ${kernel}" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/fetch ${kernel})
+  add_test(NAME "build ${kernel}" COMMAND ${in_background} ${CMAKE_CURRENT_SOURCE_DIR}/fetch ${kernel})
   set_tests_properties("build ${kernel}" PROPERTIES
-    LABELS debug TIMEOUT 3600 FIXTURES_SETUP kernel-${kernel})
+    LABELS debug TIMEOUT 3600 RESOURCE_LOCK build FIXTURES_SETUP kernel-${kernel})
 endforeach()
 
 # add_debug_test(NAME LABEL KERNEL CPUS ARGUMENT...)
@@ -13,7 +13,7 @@ function(add_debug_test name label kernel cpus)
   add_test(NAME ${name} COMMAND ${run} --kernel ${kernel} --cpus ${cpus} --timeout 3000
            --module ${PROJECT_SOURCE_DIR}/tests/testpmu ${ARGN})
   set_tests_properties(${name} PROPERTIES
-    LABELS ${label} TIMEOUT 3200 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel})
+    LABELS ${label} TIMEOUT 3200 RESOURCE_LOCK guest FIXTURES_REQUIRED kernel-${kernel})
 endfunction()
 
 # add_debug_tiers(KERNEL CPUS)
@@ -41,7 +41,7 @@ function(add_watch_test kernel label)
   add_test(NAME "defects are told of: ${kernel}"
            COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/watch-selftest ${kernel})
   set_tests_properties("defects are told of: ${kernel}" PROPERTIES
-    LABELS ${label} TIMEOUT 600 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel})
+    LABELS ${label} TIMEOUT 600 RESOURCE_LOCK guest FIXTURES_REQUIRED kernel-${kernel})
 endfunction()
 
 add_watch_test(7.3-kasan debug-short)

@@ -13,7 +13,7 @@ function(add_stress_test name cpus program)
             --module ${PROJECT_SOURCE_DIR}/tests/testpmu --append isolcpus=3 --
             $<TARGET_FILE:${program}> ${ARGN})
   set_tests_properties("${name}: ${kernel}, ${cpus} CPUs" PROPERTIES
-    LABELS "vm;${name}" TIMEOUT 600 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel})
+    LABELS "vm;${name}" TIMEOUT 600 RESOURCE_LOCK guest FIXTURES_REQUIRED kernel-${kernel})
 endfunction()
 
 add_stress_test(stress 5 metagroup_stress --seconds ${METAGROUP_STRESS_SECONDS})
@@ -27,5 +27,5 @@ add_test(NAME ${name} COMMAND ${run} --kernel ${kernel} --timeout 200
          --module ${PROJECT_SOURCE_DIR}/tests/testpmu --add $<TARGET_FILE:metagroup_stress> -- sh -c
          "echo Y >/sys/module/metagroup_testpmu/parameters/backwards && $<TARGET_FILE:metagroup_stress> --seconds 60")
 set_tests_properties(${name} PROPERTIES
-  LABELS "vm;stress" TIMEOUT 300 RUN_SERIAL ON FIXTURES_REQUIRED kernel-${kernel}
+  LABELS "vm;stress" TIMEOUT 300 RESOURCE_LOCK guest FIXTURES_REQUIRED kernel-${kernel}
   PASS_REGULAR_EXPRESSION "the count went back")
