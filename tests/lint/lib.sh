@@ -20,3 +20,12 @@ files() {
         for pattern; do find . -path ./build -prune -o -type f -path "./$pattern" -print; done
     fi
 }
+
+# configure DIRECTORY OPTION...: a build of its own for a check.
+configure() {
+    mkdir -p "$1"
+    cmake -S . -B "$1" -G Ninja "${@:2}" >"$1/configure.log" 2>&1 || {
+        cat "$1/configure.log"
+        exit 1
+    }
+}

@@ -4,7 +4,7 @@
 # has the label matrix.
 set(METAGROUP_ARM64_KERNELS 6.1-arm64 6.12-arm64 CACHE STRING
     "Kernels for arm64 to test on; see tests/vm/kernels")
-list(GET METAGROUP_ARM64_KERNELS 0 first)
+list(GET METAGROUP_ARM64_KERNELS 0 first_arm64)
 set(arm64 ${PROJECT_BINARY_DIR}/arm64)
 
 add_test(NAME "build for arm64" COMMAND ${in_background} ${CMAKE_CURRENT_SOURCE_DIR}/build-userland arm64 ${arm64})
@@ -15,7 +15,7 @@ set_tests_properties("build for arm64" PROPERTIES
 function(add_arm64_test tier kernel cpus)
   set(name "${tier}: ${kernel}, ${cpus} CPUs")
   set(labels vm guest arm64 "${tier}")
-  if(NOT kernel STREQUAL first OR cpus GREATER 4)
+  if(NOT kernel STREQUAL first_arm64 OR cpus GREATER 4)
     list(APPEND labels matrix)
   endif()
   add_test(NAME ${name} COMMAND ${run} --kernel ${kernel} --cpus ${cpus} --timeout 900
@@ -29,7 +29,7 @@ foreach(kernel ${METAGROUP_ARM64_KERNELS})
   add_test(NAME "fetch ${kernel}" COMMAND ${CMAKE_CURRENT_SOURCE_DIR}/fetch ${kernel})
   set_tests_properties("fetch ${kernel}" PROPERTIES
     LABELS "vm;arm64" TIMEOUT 900 FIXTURES_SETUP kernel-${kernel})
-  if(NOT kernel STREQUAL first)
+  if(NOT kernel STREQUAL first_arm64)
     set_tests_properties("fetch ${kernel}" PROPERTIES LABELS "vm;arm64;matrix")
   endif()
 
