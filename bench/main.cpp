@@ -69,6 +69,7 @@ class Session {
   private:
     void enter_all(const std::vector<metagroup::GroupSpec>& specs);
     void enter(Contestant& contestant, const std::string& name, Load load);
+    std::chrono::nanoseconds sampling_period(std::size_t groups_per_cpu) const;
 
     const Options& options_;
     Conditions conditions_;
@@ -81,11 +82,7 @@ class Session {
 };
 
 void Session::enter_all(const std::vector<metagroup::GroupSpec>& specs) {
-    // The longer one leaves a busy CPU in slow motion time for its own work.
-    std::chrono::nanoseconds sampling_period = 1ms;
-    if (const SlowMotion* slow_motion = conditions_.slow_motion())
-        sampling_period = 60'000 * std::chrono::nanoseconds(1s) / slow_motion->rate();
-    Subject& subject = subjects_.emplace_back(specs, options_.cpus, sampling_period);
+    Subject& subject = subjects_.emplace_back(specs, options_.cpus, sampling_period(specs.size()));
     shapes_.push_back(fmt::format("cpus:{}/events:{}/groups:{}", options_.cpus.size(),
                                   specs.front().events.size(), specs.size()));
     for (const Way* way : options_.ways) {
@@ -94,6 +91,17 @@ void Session::enter_all(const std::vector<metagroup::GroupSpec>& specs) {
             enter(contestant, fmt::format("{}/{}/{}", way->name, to_string(load), shapes_.back()),
                   load);
     }
+}
+
+// In slow motion long enough for a busy CPU's own work, and for the monitor to empty the buffers of
+// all groups before the next samples come: else they only pile up.
+std::chrono::nanoseconds Session::sampling_period(std::size_t groups_per_cpu) const {
+    const SlowMotion* slow_motion = conditions_.slow_motion();
+    if (slow_motion == nullptr) return 1ms;
+    constexpr std::size_t buffers_at_once = 32;
+    const std::size_t buffers = options_.cpus.size() * groups_per_cpu;
+    const std::size_t instructions = 60'000 * ((buffers - 1) / buffers_at_once + 1);
+    return instructions * std::chrono::nanoseconds(1s) / slow_motion->rate();
 }
 
 void Session::enter(Contestant& contestant, const std::string& name, Load load) {
