@@ -187,9 +187,14 @@ class RunTest(unittest.TestCase):
 
     def test_what_another_benchmark_or_module_gave_is_not_resumed(self) -> None:
         self.run_bench()
-        source = self.root / "kmod/main.c"
-        source.write_text(source.read_text() + "\n")
-        self.assertIn("has changed", self.run_bench("--resume", status=125).stderr)
+        for source in ("kmod/main.c", "bench/floor/metagroup_floor.c", "bench/measure"):
+            with self.subTest(source=source):
+                file = self.root / source
+                original = file.read_text()
+                file.write_text(original + "\n")
+                self.assertIn("has changed", self.run_bench("--resume", status=125).stderr)
+                file.write_text(original)
+        self.run_bench("--resume")
 
     def test_what_was_measured_with_other_options_is_not_resumed(self) -> None:
         self.run_bench()
