@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -13,7 +14,7 @@
 namespace bench {
 namespace {
 
-// What is wrong with the counts of a sweep; empty if nothing is.
+// What is wrong with the counts of a sweep; empty if nothing is. Throws if they are no counts.
 std::string defect_of_sweep(Rival& rival, bool of_now) {
     const auto before = rival.groups()->counts();
     // Twice: the first period of one that samples by itself began earlier.
@@ -48,8 +49,12 @@ void verify_counts(Rival& rival, Load load) {
     constexpr auto patience = std::chrono::seconds(2);
     std::string defect;
     for (const auto end = Clock::now() + patience; Clock::now() < end;) {
-        defect = defect_of_sweep(rival, of_now);
-        if (defect.empty()) return;
+        try {
+            defect = defect_of_sweep(rival, of_now);
+            if (defect.empty()) return;
+        } catch (const std::exception& error) {
+            defect = error.what();
+        }
     }
     throw std::runtime_error(defect);
 }
