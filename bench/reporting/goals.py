@@ -98,12 +98,10 @@ def judge(goal: Goal, results: Results) -> Judgement:
         return Judgement(goal, Verdict.NOT_JUDGED, reason="what it is divided by is 0")
     value = round(value, goal.digits) + 0.0  # no -0.0
     if not goal.reached(value, goal.must):
-        verdict = Verdict.MISSED
-    elif goal.reached(value, goal.aim):
-        verdict = Verdict.AIM_MET
-    else:
-        verdict = Verdict.MET
-    return Judgement(goal, verdict, value)
+        return Judgement(goal, Verdict.MISSED, value, goal.beyond)
+    if goal.reached(value, goal.aim):
+        return Judgement(goal, Verdict.AIM_MET, value)
+    return Judgement(goal, Verdict.MET, value)
 
 
 class _NoFigure(Exception):

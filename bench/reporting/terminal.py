@@ -5,7 +5,7 @@ import textwrap
 
 from .comparison import COLUMNS, LEGEND, Row, compare, reason
 from .environment import Environment
-from .goals import Goal, Judgement, Verdict
+from .goals import Goal, Judgement
 from .measurements import Condition, Results
 from .units import NOTHING
 
@@ -45,8 +45,9 @@ def _goal_line(judgement: Judgement) -> str:
     goal = judgement.goal
     line = (f"goal: {goal.title:<46} {value_of(judgement):>6}  must {limit(goal, goal.must):<7} "
             f"aim {limit(goal, goal.aim):<7} {judgement.verdict.value}")
-    return line + ("" if judgement.verdict in (Verdict.MET, Verdict.AIM_MET, Verdict.MISSED)
-                   else f"\n      {judgement.reason}")
+    indent = "      "
+    return line + ("\n" + textwrap.fill(judgement.reason, WIDTH, initial_indent=indent,
+                                        subsequent_indent=indent) if judgement.reason else "")
 
 
 def _row(row: Row) -> str:

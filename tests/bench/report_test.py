@@ -113,6 +113,16 @@ class Goals(ReportTest):
         self.assertIn("MISSED", self.report("--check", status=1).stdout)
         self.assertEqual(self.goal("time of FRAMED / floor")["verdict"], "MISSED")
 
+    def test_a_goal_beyond_reach_is_missed_with_the_reason_and_fails_nothing(self) -> None:
+        self.change("framed", {"target_insns": 1000.0}, "32-busy-4-1.json")
+        self.change("per_fd", {"target_insns": 1000.0}, "32-busy-4-1.json")
+        self.change("sampling", {"target_insns": 10000.0}, "32-busy-4-1.json")
+        done = self.report("--check")
+        goal = self.goal("target's instructions, FRAMED / per-fd")
+        self.assertEqual((goal["verdict"], goal["value"]), ("MISSED", 1.0))
+        self.assertIn("the interrupt itself", goal["reason"])
+        self.assertIn("\n      of a sample, two thirds", done.stdout)
+
     def test_figures_are_judged_as_they_are_printed(self) -> None:
         self.change("quiet", {"wakeups": 0.04})
         self.report("--check")
