@@ -20,6 +20,8 @@ loader.exec_module(stuck)
 VECTORS, STACK = 0xfffffe0000000000, 0xff4221e940003e90
 HANDLER, TRAP, ELSEWHERE = 0xffffffff81c00ba0, 0xffffffff81a50fa7, 0xffffffff81a00000
 KERNEL, USER = 0x10, 0x33
+FIRMWARE = ("CPU#0\r\nEAX=00000000 ESP=00000000\r\nEIP=0000fff0 EFL=00000002 [-------] CPL=0\r\n"
+            "IDT=     00000000 0000ffff\r\n")
 
 
 class Guest:
@@ -28,6 +30,7 @@ class Guest:
     def __init__(self, byte: int = 0x66, segment: int = KERNEL, place: int = HANDLER) -> None:
         self.byte, self.segment, self.place = byte, segment, place
         self.moves = False  # from one trap to the next
+        self.starting = False
         self.ended = False
         self.looks = 0
         self.stops = 0
@@ -36,7 +39,7 @@ class Guest:
         match line.split():
             case ["info", *_]:
                 self.looks += 1
-                return "".join(
+                return FIRMWARE if self.starting else "".join(
                     f"CPU#{cpu}\r\nRAX=0000000000000001 RSP={STACK:016x}\r\n"
                     f"RIP={place:016x} RFL=00000002 [-------] CPL=0\r\n"
                     f"IDT=     {VECTORS:016x} 00000fff\r\n"
@@ -109,6 +112,11 @@ class StuckTest(unittest.TestCase):
         self.assertEqual(self.look(guest), "")
         self.assertGreater(guest.looks, 0)
         self.assertEqual(guest.stops, 0)
+
+    def test_a_guest_that_is_still_in_its_firmware_is_not_stuck(self) -> None:
+        guest = Guest()
+        guest.starting = True
+        self.assertEqual(self.look(guest), "")
 
     def test_a_guest_that_ends_ends_it(self) -> None:
         self.serve(Guest(place=ELSEWHERE), questions=5)
