@@ -35,13 +35,13 @@ demo: build ## boot a kernel with the module and read its counters in both ways
 		/bin/sh -c 'metagroup compare && metagroup stat -- sleep 1'
 
 check: build ## run all tests: lint, all tiers on two kernels, some on more, sanitizers, benchmark
-	@echo 'make: all tests (about an hour; the first time 15 minutes more) ...'
+	@echo 'make: all tests (an hour) ...'
 	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2 --no-tests=error --output-junit check.xml -LE '^(matrix|debug)$$'; \
 		status=$$?; \
 		tests/report --junit $(BUILD)/check.xml $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
 
-matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 (1 hour)
-	@echo 'make: the module on all kernels (about an hour; the first time 10 minutes more) ...'
+matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 (an hour and a half)
+	@echo 'make: the module on all kernels (about an hour and a half; the first time 10 minutes more) ...'
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^guest$$'; status=$$?; \
 		cp $(BUILD)/Testing/Temporary/LastTest.log $(BUILD)/matrix.log; \
 		tests/matrix-table $(BUILD)/matrix.log && exit $$status
