@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# The front door: everything a person types begins here. CMake builds userland,
+# The entry point. CMake builds userland,
 # kmod/Makefile the module, tests/vm/ runs kernels.
 
 BUILD  ?= build
@@ -7,50 +7,68 @@ KERNEL ?= 6.1
 CPUS   ?= 4
 FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
+# Tests at once, in halves of a CPU: guests count 2 or 3, for those with more CPUs, all else 1.
+PARALLEL ?= $(shell expr 2 '*' $$(nproc))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo check check-debug matrix lint stress soak fuzz coverage bench bench-full module shell install uninstall dkms-install deb clean
+.PHONY: help configured guest-deps tool deps deps-all build demo check check-all check-debug matrix lint stress soak fuzz mutations coverage bench bench-full report module shell install uninstall dkms-install deb clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
 	@echo
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 	@echo
-	@echo 'Set KERNEL (now $(KERNEL); see tests/vm/kernels) and CPUS (now $(CPUS)) for demo, bench and shell.'
+	@echo 'Set KERNEL (now $(KERNEL); see tests/vm/kernels) for demo, bench and shell, CPUS (now $(CPUS)) for shell.'
 
-deps: ## install the Debian packages that are missing
-	@scripts/install-deps
+deps: ## install the Debian packages that make check needs and that are missing
+	@scripts/install-deps check
+
+deps-all:
+	@scripts/install-deps check-all
 
 build: deps ## build library, tools, tests and benchmark
-	@mkdir -p $(BUILD)
-	@test -e $(BUILD)/build.ninja || { echo 'make: configuring ...'; \
-		cmake -S . -B $(BUILD) -G Ninja >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; rm -f $(BUILD)/build.ninja; exit 1; }; }
+	@scripts/configure $(BUILD) -DMETAGROUP_BUILD_TESTS=ON -DMETAGROUP_BUILD_BENCH=ON
 	@echo 'make: building userland (5 minutes the first time) ...'
 	@ninja -C $(BUILD) --quiet
 
-demo: build ## boot a kernel with the module and read its counters in both ways
-	@echo 'make: a kernel with the module in a virtual machine (10 s; the first time 40 s) ...'
-	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --add $(BUILD)/tools/metagroup:/usr/bin/metagroup -- \
-		/bin/sh -c 'metagroup compare && metagroup stat -- sleep 1'
+# A tree that is configured for the tests serves as well.
+configured:
+	@[ -e $(BUILD)/build.ninja ] || scripts/configure $(BUILD) -DMETAGROUP_BUILD_TESTS=OFF -DMETAGROUP_BUILD_BENCH=OFF
 
-check: build ## run all tests: lint, all tiers on two kernels, some on more, sanitizers, benchmark
-	@echo 'make: all tests (an hour) ...'
-	@ctest --test-dir $(BUILD) --output-on-failure --parallel 2 --no-tests=error --output-junit check.xml -LE '^(matrix|debug)$$'; \
-		status=$$?; \
-		tests/report --junit $(BUILD)/check.xml $(BUILD)/Testing/Temporary/LastTest.log && exit $$status
+guest-deps:
+	@scripts/install-deps demo
 
-matrix: build ## run the tiers that need the module on all kernels, 5.10 to 7.3 (an hour and a half)
-	@echo 'make: the module on all kernels (about an hour and a half; the first time 10 minutes more) ...'
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^guest$$'; status=$$?; \
-		cp $(BUILD)/Testing/Temporary/LastTest.log $(BUILD)/matrix.log; \
-		tests/matrix-table $(BUILD)/matrix.log && exit $$status
+tool: guest-deps configured
+	@echo 'make: building metagroup (a minute or two the first time) ...'
+	@ninja -C $(BUILD) --quiet metagroup-tool
+
+demo: tool ## show what the module brings, in virtual machines (5 minutes; later 2)
+	@ninja -C $(BUILD) --quiet metagroup_slow metagroup_throttle
+	@scripts/demo $(BUILD) $(KERNEL)
+
+# $(call run_tests,NAME,CTEST-OPTIONS): the log is kept as BUILD/NAME.log.
+run_tests = ctest --test-dir $(BUILD) --output-on-failure --parallel $(PARALLEL) --no-tests=error \
+	--output-junit $(1).xml $(2); status=$$?; cp $(BUILD)/Testing/Temporary/LastTest.log $(BUILD)/$(1).log
+report_tests = tests/report --junit $(BUILD)/$(1).xml $(BUILD)/$(1).log && exit $$status
+
+check: build ## run the tests: lint, tiers on four kernels, short stress, sanitizers (25 minutes)
+	@echo 'make: the tests (25 minutes; what else there is takes make check-all) ...'
+	@$(call run_tests,check,-LE '^all$$'); $(call report_tests,check)
+
+check-all: deps-all build ## run all tests: also all kernels, arm64, debug kernels, packages, slow motion (hours)
+	@echo 'make: all tests (5 hours) ...'
+	@$(call run_tests,check-all); $(call report_tests,check-all)
+
+matrix: deps-all build ## run the tiers that need the module on all kernels, 5.10 to 7.3 (an hour)
+	@echo 'make: the module on all kernels (about an hour; the first time 10 minutes more) ...'
+	@$(call run_tests,matrix,-L '^guest$$'); tests/matrix-table $(BUILD)/matrix.log && exit $$status
 
 check-debug: build ## run all tiers on kernels with KASAN, lockdep and KCSAN (an hour or more; they are built first)
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^debug'
+	@$(call run_tests,check-debug,-L '^debug$$'); $(call report_tests,check-debug)
 
 lint: build ## run the style and static checks only
-	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L lint
+	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^lint$$'
 
 stress: build ## everything at once for SECONDS (600) on 4 and on 8 CPUs
 	@for cpus in 4 8; do \
@@ -62,39 +80,47 @@ soak: build ## sweeps at full rate for SECONDS (1800), with CPU hotplug; memory 
 	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --timeout $$(($(or $(SECONDS),1800) + 120)) -- \
 		$(BUILD)/tests/soak/metagroup_soak --seconds $(or $(SECONDS),1800)
 
-fuzz: deps ## give decoders and parsers anything, FUZZ_SECONDS (600) each (40 minutes)
+fuzz: deps ## fuzz decoders and parsers, FUZZ_SECONDS (600) each (40 minutes)
 	@tests/fuzz/library/run --build $(BUILD)/fuzz --seconds $(FUZZ_SECONDS)
 
-coverage: deps ## tell which lines of the library the unit tier does not reach
+mutations: build ## demand that the tests fail for each change of tests/mutations (an hour)
+	@tests/mutations/run --build $(BUILD)
+
+coverage: deps-all ## print which lines of the library the unit tier does not reach
 	@tests/coverage $(BUILD)/coverage
 
-bench: build ## compare all ways to read on 8 and 32 CPUs, in slow motion, and check the goals (5 minutes)
+bench: build ## compare all methods of reading on 8 and 32 CPUs, in slow motion, and check the goals (5 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
+
+report: configured ## measure this machine as it is, and pack the results into one file to send in (sudo)
+	@[ -z "$$(command -v apt-get)" ] || scripts/install-deps report
+	@scripts/configure $(BUILD) -DMETAGROUP_BUILD_BENCH=ON
+	@ninja -C $(BUILD) --quiet metagroup_bench metagroup-tool
+	@$$([ "$$(id -u)" = 0 ] || echo sudo) bench/run --build $(BUILD) --here --pack $(BUILD)/bench/report.tar.gz
 
 bench-full: build ## the same on 2 to 64 CPUs, for more events and groups (an hour or more)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check --full
 
-module: deps ## build the module for the kernel of the guests
+module: guest-deps ## build the module for the kernel of the guests
 	@tests/vm/build-module $(KERNEL)
 
-shell: build ## boot a kernel with the module and give a shell in it
+shell: tool ## boot a kernel with the module and give a shell in it
 	@tests/vm/run --kernel $(KERNEL) --cpus $(CPUS) --add $(BUILD)/tools/metagroup:/usr/bin/metagroup --shell
 
-install: build ## install library, headers, metagroup, manual pages, completions, udev rule (PREFIX, DESTDIR)
-	@grep -qx 'CMAKE_INSTALL_PREFIX:PATH=$(PREFIX)' $(BUILD)/CMakeCache.txt || \
-		cmake -DCMAKE_INSTALL_PREFIX=$(PREFIX) $(BUILD) >$(BUILD)/configure.log 2>&1 || { cat $(BUILD)/configure.log; exit 1; }
+install: configured ## install library, headers, metagroup, manual pages, completions, udev rule (PREFIX, DESTDIR)
+	@scripts/configure $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
 	@ninja -C $(BUILD) --quiet
-	@cmake --install $(BUILD)
-	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
+	@DESTDIR=$(DESTDIR) scripts/install $(BUILD) $(PREFIX)
 
-uninstall: ## remove what the last install has installed (DESTDIR)
-	@while read -r file || [ -n "$$file" ]; do rm -f -- "$(DESTDIR)$$file"; done <$(BUILD)/install_manifest.txt
+uninstall: ## remove what was installed (PREFIX, DESTDIR)
+	@DESTDIR=$(DESTDIR) scripts/install --uninstall $(PREFIX)
 
 dkms-install: ## install the module's source for DKMS, which builds it for every kernel (DESTDIR)
 	@source=$$(packaging/dkms-source $(DESTDIR)/usr/src) && \
 		echo "make: $$source is there; now: dkms install $$(basename "$$source" | sed 's,-\([0-9]\),/\1,')"
 
-deb: deps ## build the Debian packages into build/deb (2 minutes)
+deb: ## build the Debian packages into build/deb (2 minutes)
+	@scripts/install-deps deb
 	@packaging/build-deb $(BUILD)/deb
 
 clean: ## remove what was built; what was fetched stays in the cache

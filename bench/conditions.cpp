@@ -3,43 +3,43 @@
 
 namespace bench {
 
-void Conditions::let_count(measure::CpuGroups* groups) {
-    if (counting_ == groups) return;
-    if (counting_ != nullptr) counting_->disable();
+void Conditions::enable_only(measure::CpuGroups* groups) {
+    if (enabled_ == groups) return;
+    if (enabled_ != nullptr) enabled_->disable();
     if (groups != nullptr) groups->enable();
-    counting_ = groups;
+    enabled_ = groups;
 }
 
-// Slow motion begins before the targets spin, and ends when they sleep again: where the host has
-// few CPUs, spinning at full speed would keep them from one another.
-void Conditions::turn(Rival& rival, Load load, const std::function<void()>& body) {
-    let_count(rival.groups());
+// Slow motion begins before the targets spin and ends after they sleep: on a host with few CPUs,
+// targets that spin at full speed would delay each other.
+void Conditions::turn(Method& method, Load load, const std::function<void()>& body) {
+    enable_only(method.groups());
     load_ = load;
     try {
-        rival.prepare();
+        method.prepare();
         if (slow_motion_) slow_motion_->start();
         targets_.set(load);
-        rival.wait();
-        rival.sweep();
+        method.wait();
+        method.sweep();
         body();
     } catch (...) {
-        end(rival);
+        end(method);
         throw;
     }
-    end(rival);
+    end(method);
 }
 
 void Conditions::at_full_speed(const std::function<void()>& body) {
-    const bool hurry = slow_motion_ && load_ == Load::idle;
-    if (hurry) slow_motion_->stop();
+    const bool fast = slow_motion_ && load_ == Load::idle;
+    if (fast) slow_motion_->stop();
     body();
-    if (hurry) slow_motion_->start();
+    if (fast) slow_motion_->start();
 }
 
-void Conditions::end(Rival& rival) {
+void Conditions::end(Method& method) {
     targets_.set(Load::idle);
     if (slow_motion_) slow_motion_->stop();
-    rival.finish();
+    method.finish();
 }
 
 }  // namespace bench

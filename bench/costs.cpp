@@ -6,29 +6,27 @@
 #include <thread>
 #include <utility>
 
+#include "measure/counters.hpp"
 #include "measure/median.hpp"
-#include "measure/syscalls.hpp"
-#include "measure/tracepoint_counter.hpp"
 
 namespace bench {
 
 namespace {
 
-// With its CPU as idle or as busy as between sweeps: to an idle one the scheduler sends interrupts
-// to have it find work, and a busy one has its ticks.
-void rest(std::chrono::nanoseconds duration, bool asleep) {
+// The reader's CPU is idle or busy as it is between sweeps: the scheduler interrupts an idle CPU to
+// balance load, and a busy one has ticks.
+void pass_time(std::chrono::nanoseconds duration, bool idle) {
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + duration;
-    if (asleep) std::this_thread::sleep_until(end);
+    if (idle) std::this_thread::sleep_until(end);
     while (Clock::now() < end) {
     }
 }
 
-// For what seldom happens by itself, and for what, as ticks do, often does.
-constexpr CostCounter::Turns many_turns{.number = 5, .sweeps = 1};
-constexpr CostCounter::Turns long_turns{.number = 3, .sweeps = 2};
-// For what cannot be told from the kernel's own ticks.
-constexpr CostCounter::Turns longest_turns{.number = 3, .sweeps = 10};
+// Against a background that is rare; that is frequent, as ticks are; that looks like the cost.
+constexpr CostCounter::Rounds many_rounds{.number = 5, .min_sweeps = 1};
+constexpr CostCounter::Rounds long_rounds{.number = 3, .min_sweeps = 2};
+constexpr CostCounter::Rounds longest_rounds{.number = 3, .min_sweeps = 10};
 
 }  // namespace
 
@@ -39,38 +37,38 @@ CostCounter::CostCounter(Conditions& conditions, metagroup::CpuList cpus,
       instructions_(InstructionCounter::open(cpus_, conditions.slow_motion())),
       pass_(pass) {}
 
-Costs CostCounter::count(Rival& rival, Load load) {
+Costs CostCounter::count(Method& method, Load load) {
     Costs costs;
-    count_calls(rival, load, costs);
-    count_interrupts(rival, load, costs);
-    if (load == Load::idle) count_wakeups(rival, costs);
-    if (instructions_) count_instructions(rival, load, costs);
-    take_skew(rival, load, costs);
-    if (const auto bytes = rival.memory_bytes())
+    count_calls(method, load, costs);
+    count_interrupts(method, load, costs);
+    if (load == Load::idle) count_wakeups(method, costs);
+    if (instructions_) count_instructions(method, load, costs);
+    measure_skew(method, load, costs);
+    if (const auto bytes = method.memory_bytes())
         costs["memory_bytes"] = static_cast<double>(*bytes);
     return costs;
 }
 
-unsigned CostCounter::repeat(Clock::duration time, unsigned least,
+unsigned CostCounter::repeat(Clock::duration time, unsigned min_steps,
                              const std::function<void()>& step) {
-    constexpr unsigned most = 1000;
+    constexpr unsigned max_steps = 1000;
     const auto end = Clock::now() + time;
     unsigned done = 0;
-    while (done < least || (done < most && Clock::now() < end)) {
+    while (done < min_steps || (done < max_steps && Clock::now() < end)) {
         step();
         ++done;
     }
     return done;
 }
 
-// By how much the numbers of `counter` grow in the time of a sweep, with sweeps and while the rival
-// is at rest, by turns: what the kernel does on all CPUs once in a while is in few of them.
-CostCounter::Growth CostCounter::per_sweep(Rival& rival, Turns turns,
-                                           const std::function<Sample()>& counter) const {
-    std::vector<std::vector<double>> sweeping;
+// The growth of `counter` per sweep: the median over rounds, so that rare work of the kernel on all
+// CPUs, which falls into few of them, does not count.
+CostCounter::PerSweep CostCounter::per_sweep(Method& method, Rounds rounds,
+                                             const std::function<Sample()>& counter) const {
+    std::vector<std::vector<double>> gross;
     std::vector<std::vector<double>> net;
     unsigned sweeps = 0;
-    const auto grow = [&](const auto& body) {
+    const auto growth = [&](const auto& body) {
         Sample before;
         Sample after;
         conditions_.at_full_speed([&] { before = counter(); });
@@ -80,97 +78,98 @@ CostCounter::Growth CostCounter::per_sweep(Rival& rival, Turns turns,
             after[i] = (after[i] - before[i]) / sweeps;
         return after;
     };
-    for (unsigned turn = 0; turn < turns.number; ++turn) {
+    for (unsigned round = 0; round < rounds.number; ++round) {
         Clock::duration duration{};
-        rival.wait();
-        rival.sweep();  // has what has piled up
-        const Sample with = grow([&] {
+        method.wait();
+        method.sweep();  // drains pending samples
+        const Sample with = growth([&] {
             const auto start = Clock::now();
-            sweeps = repeat(pass_ / turns.number, turns.sweeps, [&] {
-                rival.wait();
-                rival.sweep();
+            sweeps = repeat(pass_ / rounds.number, rounds.min_sweeps, [&] {
+                method.wait();
+                method.sweep();
             });
             duration = Clock::now() - start;
+            sweeps *= method.samples();
         });
-        conditions_.at_full_speed([&] { rival.pause(); });
-        const Sample without = grow([&] { rest(duration, rival.wait_sleeps()); });
-        conditions_.at_full_speed([&] { rival.resume(); });
-        sweeping.resize(with.size());
+        conditions_.at_full_speed([&] { method.pause(); });
+        const Sample without = growth([&] { pass_time(duration, method.wait_sleeps()); });
+        conditions_.at_full_speed([&] { method.resume(); });
+        gross.resize(with.size());
         net.resize(with.size());
         for (std::size_t i = 0; i < with.size(); ++i) {
-            sweeping[i].push_back(with[i]);
+            gross[i].push_back(with[i]);
             net[i].push_back(with[i] - without[i]);
         }
     }
-    Growth growth;
-    std::ranges::transform(sweeping, std::back_inserter(growth.sweeping), measure::median<double>);
-    std::ranges::transform(net, std::back_inserter(growth.net), measure::median<double>);
-    return growth;
+    PerSweep result;
+    std::ranges::transform(gross, std::back_inserter(result.gross), measure::median<double>);
+    std::ranges::transform(net, std::back_inserter(result.net), measure::median<double>);
+    return result;
 }
 
-void CostCounter::count_calls(Rival& rival, Load load, Costs& costs) {
-    // Only what the program itself does is counted: there is nothing to subtract.
+void CostCounter::count_calls(Method& method, Load load, Costs& costs) {
+    // Only this program's calls are counted: there is no background.
     measure::SyscallCounter syscalls;
-    conditions_.turn(rival, load, [&] {
+    conditions_.turn(method, load, [&] {
         syscalls.start();
         const unsigned sweeps = repeat(pass_, 3, [&] {
-            rival.wait();
-            rival.sweep();
+            method.wait();
+            method.sweep();
         });
-        costs["syscalls"] = static_cast<double>(syscalls.stop()) / sweeps;
+        costs["syscalls"] = static_cast<double>(syscalls.stop()) / sweeps / method.samples();
     });
 }
 
-void CostCounter::count_interrupts(Rival& rival, Load load, Costs& costs) {
-    if (auto counter = measure::TracepointCounter::of_interrupts(cpus_.cpus()))
-        costs["ipis"] = count_passages(rival, load, *counter);
+void CostCounter::count_interrupts(Method& method, Load load, Costs& costs) {
+    if (auto counter = TracepointCounter::of_interrupts(cpus_.cpus()))
+        costs["ipis"] = count_events(method, load, *counter);
 }
 
-void CostCounter::count_wakeups(Rival& rival, Costs& costs) {
-    auto counter = measure::TracepointCounter::of_wakeups(cpus_.cpus().subspan(1));
-    costs["wakeups"] = count_passages(rival, Load::idle, counter);
+void CostCounter::count_wakeups(Method& method, Costs& costs) {
+    auto counter = TracepointCounter::of_wakeups(cpus_.cpus().subspan(1));
+    costs["wakeups"] = count_events(method, Load::idle, counter);
 }
 
-double CostCounter::count_passages(Rival& rival, Load load, measure::TracepointCounter& counter) {
+double CostCounter::count_events(Method& method, Load load, TracepointCounter& counter) {
     double count = 0;
-    conditions_.turn(rival, load, [&] {
+    conditions_.turn(method, load, [&] {
         const auto read = [&] { return Sample{static_cast<double>(counter.read())}; };
-        count = per_sweep(rival, many_turns, read).net[0];
+        count = per_sweep(method, many_rounds, read).net[0];
     });
     return count;
 }
 
-void CostCounter::count_instructions(Rival& rival, Load load, Costs& costs) {
-    const int monitor = cpus_.cpus().front();
+void CostCounter::count_instructions(Method& method, Load load, Costs& costs) {
+    const int reader = cpus_.cpus().front();
     const auto targets = cpus_.cpus().subspan(1);
     const auto counter = [&] {
-        const auto own = instructions_->read(monitor);
+        const auto own = instructions_->read(reader);
         double others = 0;
         for (const int cpu : targets) {
             const auto count = instructions_->read(cpu);
             others += static_cast<double>(count.kernel);
-            // Of a busy CPU its program's are no cost.
+            // The user instructions of a busy CPU are its work, not a cost.
             if (load == Load::idle) others += static_cast<double>(count.user);
-            if (rival.uses_timers()) others += static_cast<double>(count.tick);
+            if (method.uses_timers()) others += static_cast<double>(count.tick);
         }
         return Sample{others, static_cast<double>(own.kernel), static_cast<double>(own.user)};
     };
-    conditions_.turn(rival, load, [&] {
-        const Growth insns =
-            per_sweep(rival, rival.uses_timers() ? longest_turns : long_turns, counter);
+    conditions_.turn(method, load, [&] {
+        const PerSweep insns =
+            per_sweep(method, method.uses_timers() ? longest_rounds : long_rounds, counter);
         if (!targets.empty())
             costs["target_insns"] = insns.net[0] / static_cast<double>(targets.size());
-        // What the monitor itself does at rest is to spin, which is none of the background.
-        costs["monitor_insns"] = insns.net[1] + insns.sweeping[2];
+        // Between sweeps the reader spins in user space, which is no background of a sweep.
+        costs["reader_insns"] = insns.net[1] + insns.gross[2];
     });
 }
 
-void CostCounter::take_skew(Rival& rival, Load load, Costs& costs) {
-    conditions_.turn(rival, load, [&] {
+void CostCounter::measure_skew(Method& method, Load load, Costs& costs) {
+    conditions_.turn(method, load, [&] {
         std::vector<std::uint64_t> skews;
         repeat(pass_, 3, [&] {
-            rival.wait();
-            if (const auto skew = rival.skew_ns()) skews.push_back(*skew);
+            method.wait();
+            if (const auto skew = method.skew_ns()) skews.push_back(*skew);
         });
         if (!skews.empty()) costs["skew_ns"] = static_cast<double>(measure::median(skews));
     });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What a sweep costs beside its time.
+// The costs of a sweep other than its time.
 #pragma once
 
 #include <chrono>
@@ -12,52 +12,53 @@
 
 #include "conditions.hpp"
 #include "instructions.hpp"
-#include "measure/tracepoint_counter.hpp"
-#include "rivals/rival.hpp"
+#include "methods/method.hpp"
+#include "tracepoint_counter.hpp"
 
 namespace bench {
 
-// Per sweep, by name; what is not known is not there:
-//   syscalls       of all threads of the program
-//   ipis           interrupts from CPU to CPU
-//   wakeups        CPUs that were idle and came out of it
-//   monitor_insns  instructions on the monitor's CPU
-//   target_insns   instructions on another CPU, the mean over them; of busy ones the kernel's only
-//   skew_ns        median of Rival::skew_ns()
-//   memory_bytes   Rival::memory_bytes()
+// Per sweep, by name; unknown ones are left out:
+//   syscalls      of all threads of the program
+//   ipis          interrupts from CPU to CPU
+//   wakeups       exits from idle
+//   reader_insns  instructions on the reader's CPU
+//   target_insns  mean of the instructions on the other CPUs; of busy ones in the kernel only
+//   skew_ns       median of Method::skew_ns()
+//   memory_bytes  Method::memory_bytes()
 using Costs = std::map<std::string, double>;
 
-// Each is counted in a turn of its own, since counting takes time. What happens without sweeps as
-// well is counted for as long again, and subtracted.
+// Counts each cost in a turn of its own, since counting takes time. The background is counted for
+// as long without sweeps and subtracted.
 class CostCounter {
   public:
-    // How often to look at a counter, and after how many sweeps at least.
-    struct Turns {
+    // The sweeps of a pass are split into rounds with at least so many sweeps each.
+    struct Rounds {
         unsigned number;
-        unsigned sweeps;
+        unsigned min_sweeps;
     };
 
-    // A pass makes sweeps for `pass`.
+    // Each cost is counted in one pass, which makes sweeps for the time `pass`.
     CostCounter(Conditions& conditions, metagroup::CpuList cpus, std::chrono::nanoseconds pass);
 
-    Costs count(Rival& rival, Load load);
+    Costs count(Method& method, Load load);
 
   private:
     using Clock = std::chrono::steady_clock;
     using Sample = std::vector<double>;
-    struct Growth {
-        Sample sweeping;
-        Sample net;
+    struct PerSweep {
+        Sample gross;
+        Sample net;  // without the background
     };
 
-    void count_calls(Rival& rival, Load load, Costs& costs);
-    void count_interrupts(Rival& rival, Load load, Costs& costs);
-    void count_wakeups(Rival& rival, Costs& costs);
-    double count_passages(Rival& rival, Load load, measure::TracepointCounter& counter);
-    void count_instructions(Rival& rival, Load load, Costs& costs);
-    void take_skew(Rival& rival, Load load, Costs& costs);
-    static unsigned repeat(Clock::duration time, unsigned least, const std::function<void()>& step);
-    Growth per_sweep(Rival& rival, Turns turns, const std::function<Sample()>& counter) const;
+    void count_calls(Method& method, Load load, Costs& costs);
+    void count_interrupts(Method& method, Load load, Costs& costs);
+    void count_wakeups(Method& method, Costs& costs);
+    double count_events(Method& method, Load load, TracepointCounter& counter);
+    void count_instructions(Method& method, Load load, Costs& costs);
+    void measure_skew(Method& method, Load load, Costs& costs);
+    static unsigned repeat(Clock::duration time, unsigned min_steps,
+                           const std::function<void()>& step);
+    PerSweep per_sweep(Method& method, Rounds rounds, const std::function<Sample()>& counter) const;
 
     Conditions& conditions_;
     metagroup::CpuList cpus_;

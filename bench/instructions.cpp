@@ -10,9 +10,9 @@
 namespace bench {
 namespace {
 
-class OfPage : public InstructionCounter {
+class SlowMotionInstructions : public InstructionCounter {
   public:
-    explicit OfPage(const SlowMotion& page) : page_(page) {}
+    explicit SlowMotionInstructions(const SlowMotion& page) : page_(page) {}
     Count read(int cpu) override {
         return {.kernel = page_.kernel_instructions(cpu),
                 .user = page_.user_instructions(cpu),
@@ -23,9 +23,9 @@ class OfPage : public InstructionCounter {
     const SlowMotion& page_;
 };
 
-class OfHardware : public InstructionCounter {
+class HardwareInstructions : public InstructionCounter {
   public:
-    explicit OfHardware(const metagroup::CpuList& cpus) {
+    explicit HardwareInstructions(const metagroup::CpuList& cpus) {
         const auto groups = metagroup::parse_events("{instructions:k,instructions:u}");
         for (const int cpu : cpus) {
             const auto [group, is_new] =
@@ -49,9 +49,9 @@ class OfHardware : public InstructionCounter {
 
 std::unique_ptr<InstructionCounter> InstructionCounter::open(const metagroup::CpuList& cpus,
                                                              const SlowMotion* slow_motion) {
-    if (slow_motion != nullptr) return std::make_unique<OfPage>(*slow_motion);
+    if (slow_motion != nullptr) return std::make_unique<SlowMotionInstructions>(*slow_motion);
     try {
-        return std::make_unique<OfHardware>(cpus);
+        return std::make_unique<HardwareInstructions>(cpus);
     } catch (const std::system_error&) {
         return nullptr;  // no such counters
     }

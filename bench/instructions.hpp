@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Instructions that CPUs execute.
+// Counts of the instructions that CPUs execute.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class InstructionCounter {
     struct Count {
         std::uint64_t kernel = 0;
         std::uint64_t user = 0;
-        // In the timer's interrupt and not in `kernel`, where that can be told apart.
+        // In timer interrupts. Not part of `kernel` in slow motion, else always 0.
         std::uint64_t tick = 0;
     };
 
@@ -24,11 +24,11 @@ class InstructionCounter {
     InstructionCounter& operator=(const InstructionCounter&) = delete;
     virtual ~InstructionCounter() = default;
 
-    // So far, on one of the CPUs.
+    // Since some fixed time, on one of the CPUs.
     virtual Count read(int cpu) = 0;
 
-    // From the page of a guest in slow motion, else from the CPUs' own counters; null if there are
-    // none. The page must outlive it.
+    // From the page of a guest in slow motion, which must outlive the counter, else from hardware
+    // counters; null if there are none.
     static std::unique_ptr<InstructionCounter> open(const metagroup::CpuList& cpus,
                                                     const SlowMotion* slow_motion);
 };

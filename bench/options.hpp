@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
-// What the command line asks for.
+// The command line of metagroup_bench.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <metagroup/cpu_list.hpp>
 #include <metagroup/event_spec.hpp>
-#include <optional>
 #include <string>
 #include <vector>
 
-#include "rivals/ways.hpp"
+#include "methods/method.hpp"
 #include "targets.hpp"
 
 namespace bench {
@@ -18,18 +17,14 @@ namespace bench {
 struct Options {
     metagroup::CpuList cpus;
     std::vector<Load> targets;
-    std::vector<metagroup::GroupSpec> specs;  // of one group, one for each of --events
+    std::vector<metagroup::GroupSpec> specs;  // a group for each number in --events
     std::vector<unsigned> groups;
-    std::vector<const Way*> ways;
+    std::vector<const MethodInfo*> methods;
     std::chrono::nanoseconds time{};
-    bool check = false;
-    std::vector<std::string> rest;  // for Google Benchmark, and what of it concerns us:
-    bool json = false;              // to stdout, in place of the table
-    bool file = false;              // JSON to a file
+    std::vector<std::string> rest;  // options of Google Benchmark
 };
 
-// Throws CLI::Error, which `--help` is as well and `app` explains; and what parsing events and CPUs
-// throws.
+// Throws CLI::Error, also for --help, for app.exit(); and the errors of parsing events and CPUs.
 Options parse_options(CLI::App& app, int argc, char** argv);
 
 }  // namespace bench

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -47,7 +48,7 @@ void store(std::uint64_t& word, std::uint64_t value) {
     __atomic_store_n(&word, value, __ATOMIC_RELAXED);
 }
 
-// Addresses of functions of the kernel; 0 for what it does not have or tell.
+// Addresses of kernel functions; 0 for unknown ones.
 std::map<std::string, std::uint64_t> addresses_of(std::initializer_list<const char*> names) {
     std::map<std::string, std::uint64_t> found;
     for (const char* name : names)
@@ -70,7 +71,7 @@ void SlowMotion::Unmap::operator()(slowmo_page* page) const {
     ::munmap(page, sizeof(*page));
 }
 
-std::optional<SlowMotion> SlowMotion::find(void (*toil)()) {
+std::optional<SlowMotion> SlowMotion::find(void (*spin)()) {
     const auto device = find_device();
     if (!device) return {};
     std::ofstream(*device / "enable") << 1;
@@ -84,15 +85,15 @@ std::optional<SlowMotion> SlowMotion::find(void (*toil)()) {
                                 "cannot map the slow-motion page " + bar + " (are you root?)");
     SlowMotion found{std::unique_ptr<slowmo_page, Unmap>(static_cast<slowmo_page*>(memory))};
     if (load(found.page_->magic) != SLOWMO_MAGIC || found.page_->version != SLOWMO_VERSION)
-        throw std::runtime_error(bar + " is no slow-motion page of version " +
+        throw std::runtime_error(bar + " is not a slow-motion page of version " +
                                  std::to_string(SLOWMO_VERSION) +
                                  ": rebuild the plugin and this program from the same source");
-    store(found.page_->toil, reinterpret_cast<std::uint64_t>(toil));
+    store(found.page_->spin, reinterpret_cast<std::uint64_t>(spin));
     return found;
 }
 
 void SlowMotion::start() {
-    // Ticks take next to no time, but for their way in and out: see page.h.
+    // The plugin counts ticks separately: see page.h.
     if (load(page_->tick_begin) == 0) {
         const auto tick = addresses_of({"sysvec_apic_timer_interrupt", "irqentry_exit"});
         store(page_->tick_begin, tick.at("sysvec_apic_timer_interrupt"));
@@ -123,6 +124,29 @@ std::uint64_t SlowMotion::late_ns(int cpu) const {
 
 std::uint64_t SlowMotion::rate() const {
     return load(page_->rate);
+}
+
+Lateness::Lateness(const SlowMotion& slow_motion, const metagroup::CpuList& cpus)
+    : slow_motion_(slow_motion),
+      cpus_(cpus),
+      begin_(read()),
+      start_(std::chrono::steady_clock::now()) {}
+
+double Lateness::fraction() const {
+    const std::vector<std::uint64_t> end = read();
+    std::uint64_t max = 0;
+    for (std::size_t i = 0; i < end.size(); ++i)
+        max = std::max(max, end[i] - begin_[i]);
+    const std::chrono::duration<double, std::nano> elapsed =
+        std::chrono::steady_clock::now() - start_;
+    return static_cast<double>(max) / elapsed.count();
+}
+
+std::vector<std::uint64_t> Lateness::read() const {
+    std::vector<std::uint64_t> late;
+    for (const int cpu : cpus_)
+        late.push_back(slow_motion_.late_ns(cpu));
+    return late;
 }
 
 }  // namespace bench

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
-// A guest in slow motion (bench/slowmo/): its time is the number of instructions on the critical
-// path.
+// The guest's side of slow motion (bench/slowmo/), where time is the number of instructions on the
+// critical path.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
+#include <metagroup/cpu_list.hpp>
 #include <optional>
+#include <vector>
 
 struct slowmo_page;
 
@@ -13,19 +16,19 @@ namespace bench {
 
 class SlowMotion {
   public:
-    // Nothing if this is not such a guest. Throws std::system_error if it is and the page that
-    // its host shares with it cannot be used. A CPU that calls `toil` over and over is taken to do
-    // nothing else until it is interrupted.
-    static std::optional<SlowMotion> find(void (*toil)());
+    // Nothing if this is not such a guest. Throws std::system_error if the page that the host
+    // shares with it cannot be used. A CPU that enters `spin` is taken to execute nothing else
+    // until an interrupt; null if there is no such function.
+    static std::optional<SlowMotion> find(void (*spin)());
 
     void start();
     void stop();
 
     std::uint64_t kernel_instructions(int cpu) const;
     std::uint64_t user_instructions(int cpu) const;
-    // In the timer's interrupt; the others are none of these.
+    // In timer interrupts; not part of the two above.
     std::uint64_t tick_instructions(int cpu) const;
-    // How far the CPU got ahead of others that the host did not run.
+    // By how much the CPU got ahead of CPUs that the host did not run.
     std::uint64_t late_ns(int cpu) const;
     // Instructions per second of each CPU.
     std::uint64_t rate() const;
@@ -37,6 +40,22 @@ class SlowMotion {
     explicit SlowMotion(std::unique_ptr<slowmo_page, Unmap> page) : page_(std::move(page)) {}
 
     std::unique_ptr<slowmo_page, Unmap> page_;
+};
+
+// By what fraction of the time since construction the host was late, on the CPU with the maximum.
+class Lateness {
+  public:
+    Lateness(const SlowMotion& slow_motion, const metagroup::CpuList& cpus);
+
+    double fraction() const;
+
+  private:
+    std::vector<std::uint64_t> read() const;
+
+    const SlowMotion& slow_motion_;
+    const metagroup::CpuList& cpus_;
+    std::vector<std::uint64_t> begin_;
+    std::chrono::steady_clock::time_point start_;
 };
 
 }  // namespace bench

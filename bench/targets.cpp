@@ -14,8 +14,9 @@ const char* to_string(Load load) {
     return load == Load::busy ? "busy" : "idle";
 }
 
-// A hundred instructions without a jump: a block, in slow motion, that begins with the function.
-[[gnu::noinline, gnu::aligned(1024)]] void toil() {
+// A hundred instructions without a jump, so that the emulator translates them as one block, which
+// begins at the address of the function.
+[[gnu::noinline, gnu::aligned(1024)]] void spin() {
     std::uint64_t value = 0;
 #pragma GCC unroll 50
     for (int i = 0; i < 50; ++i) {
@@ -30,36 +31,33 @@ Targets::Targets(const metagroup::CpuList& cpus) {
 }
 
 Targets::~Targets() {
-    order_ = quit;
-    order_.notify_all();
+    state_ = ended;
+    state_.notify_all();
     for (std::thread& thread : threads_)
         thread.join();
 }
 
 void Targets::set(Load load) {
-    order_ = load == Load::busy ? spin : sleep;
-    order_.notify_all();
-    await_spinning(load == Load::busy ? static_cast<int>(threads_.size()) : 0);
-}
-
-void Targets::await_spinning(int number) const {
     using namespace std::chrono_literals;
-    while (spinning_ != number)
+    state_ = load == Load::busy ? spinning : sleeping;
+    state_.notify_all();
+    const int wanted = load == Load::busy ? static_cast<int>(threads_.size()) : 0;
+    while (spinning_ != wanted)
         std::this_thread::sleep_for(1ms);
-    // Who has left the loop is not yet asleep, and its CPU not yet idle.
-    if (number == 0) std::this_thread::sleep_for(1ms);
+    // A thread that has left the loop still has to sleep before its CPU is idle.
+    if (wanted == 0) std::this_thread::sleep_for(1ms);
 }
 
 void Targets::work(int cpu) {
     measure::bind_to_cpu(cpu);
-    for (int order = order_; order != quit; order = order_) {
-        if (order == sleep) {
-            order_.wait(sleep);
+    for (int state = state_; state != ended; state = state_) {
+        if (state == sleeping) {
+            state_.wait(sleeping);
             continue;
         }
         ++spinning_;
-        while (order_.load(std::memory_order_relaxed) == spin)
-            toil();
+        while (state_.load(std::memory_order_relaxed) == spinning)
+            spin();
         --spinning_;
     }
 }

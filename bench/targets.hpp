@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What the CPUs do that are read.
+// The threads that keep the CPUs that are read idle or busy.
 #pragma once
 
 #include <atomic>
@@ -9,16 +9,15 @@
 
 namespace bench {
 
-// An idle CPU must be woken before it can answer. Busy CPUs run a program that makes no system
-// calls: what else they execute is what it costs them.
+// A busy CPU runs a loop without system calls, so all else that it executes is a cost.
 enum class Load { idle, busy };
 
 const char* to_string(Load load);
 
-// What a busy one executes, over and over.
-void toil();
+// The body of that loop. The slow-motion plugin knows its address.
+void spin();
 
-// A thread on every CPU of the list but the first, which is the monitor's.
+// A thread on each CPU of the list but the first, which is the reader's.
 class Targets {
   public:
     explicit Targets(const metagroup::CpuList& cpus);
@@ -26,16 +25,15 @@ class Targets {
     Targets(const Targets&) = delete;
     Targets& operator=(const Targets&) = delete;
 
-    // Returns when all of them are so.
+    // Returns when all of them are in that state.
     void set(Load load);
 
   private:
-    enum Order : int { sleep, spin, quit };
+    enum State : int { sleeping, spinning, ended };
     void work(int cpu);
-    void await_spinning(int number) const;
 
-    std::atomic<int> order_ = sleep;
-    std::atomic<int> spinning_ = 0;
+    std::atomic<int> state_ = sleeping;
+    std::atomic<int> spinning_ = 0;  // number of threads
     std::vector<std::thread> threads_;
 };
 

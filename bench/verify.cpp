@@ -14,49 +14,46 @@
 namespace bench {
 namespace {
 
-// What is wrong with the counts of a sweep; empty if nothing is. Throws if they are no counts.
-std::string defect_of_sweep(Rival& rival, bool of_now) {
-    const auto before = rival.groups()->counts();
-    // Twice: the first period of one that samples by itself began earlier.
-    rival.wait();
-    rival.wait();
-    rival.sweep();
-    const auto counts = rival.counts();
-    const auto after = rival.groups()->counts();
+// Makes a sweep and returns an error message, empty if its counts are right.
+std::string sweep_error(Method& method) {
+    const auto before = method.groups()->counts();
+    // Twice: the first period of a method that samples by timer began before this call.
+    method.wait();
+    method.wait();
+    method.sweep();
+    const auto counts = method.counts();
+    const auto after = method.groups()->counts();
 
     if (counts.size() != before.size())
-        return fmt::format("it delivers {} counts of {}", counts.size(), before.size());
+        return fmt::format("delivers {} counts of {}", counts.size(), before.size());
     for (std::size_t i = 0; i < counts.size(); ++i) {
-        if ((of_now && counts[i] < before[i]) || counts[i] > after[i])
+        if (counts[i] < before[i] || counts[i] > after[i])
             return fmt::format(
-                "its count {} is {}, which is not between {} and {}, what read() gave before "
-                "and after",
-                i, counts[i], before[i], after[i]);
+                "count {} is {}, which is not between {} and {}, the read()s before and after", i,
+                counts[i], before[i], after[i]);
     }
     if (std::ranges::all_of(counts, [](auto count) { return count == 0; }))
-        return "all its counts are 0";
+        return "all counts are 0";
     return {};
 }
 
 }  // namespace
 
-void verify_counts(Rival& rival, Load load) {
-    if (rival.groups() == nullptr) return;
-    const bool of_now = load == Load::busy || !rival.lets_sleep();
-    // A timer that samples is late where the host does not run its CPU, which it may not for a
-    // while. What is wrong stays wrong.
+void verify_counts(Method& method) {
+    if (method.groups() == nullptr) return;
+    // A sampling timer is late while the host does not run its CPU. Other errors persist.
     using Clock = std::chrono::steady_clock;
-    constexpr auto patience = std::chrono::seconds(2);
-    std::string defect;
-    for (const auto end = Clock::now() + patience; Clock::now() < end;) {
+    constexpr auto timeout = std::chrono::seconds(2);
+    std::string error;
+    for (const auto end = Clock::now() + timeout; Clock::now() < end;) {
         try {
-            defect = defect_of_sweep(rival, of_now);
-            if (defect.empty()) return;
-        } catch (const std::exception& error) {
-            defect = error.what();
+            error = sweep_error(method);
+            if (error.empty()) return;
+        } catch (const std::exception& exception) {
+            error = exception.what();
         }
     }
-    throw std::runtime_error(defect);
+    throw std::runtime_error(error);
 }
 
 }  // namespace bench

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: MIT
-// Whether a way delivers what it says.
+// A method that delivers wrong counts must not be measured.
 #pragma once
 
-#include "rivals/rival.hpp"
-#include "targets.hpp"
+#include "methods/method.hpp"
 
 namespace bench {
 
-// Throws std::runtime_error unless what a sweep of the rival brings lies between two read()s of the
-// same events; sampled counts may be late, so of a few tries one must. In its turn. A way that
-// measured nothing would be the fastest of all.
-void verify_counts(Rival& rival, Load load);
+// Throws std::runtime_error unless the counts of a sweep lie between two read()s of the same
+// events. Sampled counts may be late, so one of several tries must succeed. Call it during a turn.
+void verify_counts(Method& method);
 
 }  // namespace bench

@@ -61,14 +61,14 @@ static void attach(int metagroup, const int* leaders, unsigned count) {
         close(leaders[i]);  // the meta-group holds them
 }
 
-// Frame after frame; by the sizes that they tell, which a later module may raise.
+// Walks the frames by the sizes in the snapshot, which a later module may raise.
 static void print(const unsigned char* bytes) {
     struct perf_metagroup_snapshot snapshot;
 
     memcpy(&snapshot, bytes, sizeof(snapshot));
-    for (unsigned i = 0; i < snapshot.count; ++i) {
-        const unsigned char* frame = bytes + snapshot.size + (size_t)i * snapshot.stride;
-        struct perf_metagroup_record record;
+    const unsigned char* frame = bytes + snapshot.size;
+    struct perf_metagroup_record record;
+    for (unsigned i = 0; i < snapshot.count; ++i, frame += record.frame) {
         unsigned long long payload[3];  // PERF_FORMAT_GROUP: nr, then the counts
 
         memcpy(&record, frame, sizeof(record));

@@ -15,7 +15,7 @@ int main(int argc, char** argv) try {
     options.groups = metagroup::parse_events(argc > 1 ? argv[1] : "{cycles,instructions}");
     if (options.groups.size() != 1 || options.groups[0].events.size() != 2)
         throw std::invalid_argument("give one group of two events, as in {cycles,instructions}");
-    int seconds = argc > 2 ? std::stoi(argv[2]) : -1;  // -1: for ever
+    int seconds = argc > 2 ? std::stoi(argv[2]) : -1;  // -1: no limit
 
     auto group = metagroup::MetaGroup::open(options);
     metagroup::Snapshot before;

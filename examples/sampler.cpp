@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // usage: sampler [SECONDS [RATE [EVENTS]]]
-// Sweeps all CPUs RATE times a second (10000) and tells how well it kept up. With the module a
-// sweep copies nothing: the counts are looked at where the kernel wrote them.
+// Sweeps all CPUs RATE times a second (10000) and prints how punctual the sweeps were. With
+// the module a sweep copies nothing: the counts are read where the kernel wrote them.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@ std::int64_t now_ns() {
     return now.tv_sec * second + now.tv_nsec;
 }
 
-// To a point of time, not for a while: what one turn takes does not delay the next.
+// An absolute time: the duration of one turn does not delay the next.
 void sleep_until(std::int64_t ns) {
     const timespec until{ns / second, ns % second};
     while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
@@ -52,7 +52,7 @@ void print_times(const char* what, std::vector<std::int64_t>& times) {
     std::printf("%-12s %9.1f %9.1f %9.1f us\n", what, at(50), at(99), at(100));
 }
 
-// What all CPUs together have counted of a group's first event.
+// The counts of the first event of all groups on all CPUs, added up.
 std::uint64_t total(const metagroup::SnapshotView& snapshot) {
     std::uint64_t sum = 0;
     for (const auto member : snapshot)
@@ -66,7 +66,7 @@ int main(int argc, char** argv) try {
     const std::span arguments(argv, static_cast<std::size_t>(argc));
     const auto number = [&](std::size_t i, int otherwise) {
         const int value = i < arguments.size() ? std::stoi(arguments[i]) : otherwise;
-        if (value <= 0) throw std::invalid_argument("SECONDS and RATE are to be above 0");
+        if (value <= 0) throw std::invalid_argument("SECONDS and RATE must be above 0");
         return value;
     };
     const int seconds = number(1, 5);
@@ -76,9 +76,9 @@ int main(int argc, char** argv) try {
     options.groups = metagroup::parse_events(arguments.size() > 3 ? arguments[3]
                                                                   : "{cpu-clock,context-switches}");
     auto group = metagroup::MetaGroup::open(options);
-    ::prctl(PR_SET_TIMERSLACK, 1);  // else Linux wakes sleepers up to 50 us late, on purpose
+    ::prctl(PR_SET_TIMERSLACK, 1);  // the default delays wakeups by up to 50 us
 
-    // All memory that the loop needs is there before it begins.
+    // The loop does not allocate.
     const auto turns = static_cast<std::size_t>(seconds) * static_cast<std::size_t>(rate);
     std::vector<std::int64_t> late;
     std::vector<std::int64_t> sweep;
@@ -93,8 +93,8 @@ int main(int argc, char** argv) try {
         const std::int64_t deadline = start + static_cast<std::int64_t>(turn + 1) * second / rate;
         sleep_until(deadline);
         const std::int64_t awake = now_ns();
-        // A deadline that is over when the next one is, too, is missed. Never made up for: a burst
-        // of sweeps would measure nothing but itself.
+        // A deadline is missed if the next one has passed, too. It is not made up for: sweeps in a
+        // burst would measure only each other.
         if (awake >= deadline + second / rate) continue;
         counted = total(group.sweep());
         late.push_back(awake - deadline);

@@ -1,162 +1,166 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Members come and go.
- */
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/limits.h>
 #include <linux/mm.h>
-#include <linux/perf_event.h>
 #include <linux/slab.h>
 
+#include "attach.h"
 #include "group.h"
 
-/* All memory that @count more members need, so that adding them cannot fail. */
-static int mg_group_reserve(struct mg_group *group, struct mg_member **added,
-			    u32 count)
+/**
+ * mg_attach_prepare - create members for the leaders behind descriptors
+ * @attach:	zeroed except for @failed
+ * @fds:	the descriptors
+ * @count:	entries of @fds, at most MG_MAX_MEMBERS
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 or an error. mg_attach_end() is to be called in either case.
+ */
+int mg_attach_prepare(struct mg_attach *attach, const s32 *fds, u32 count)
 {
-	u32 nr = group->nr_members + count;
-	u32 payload = 0;
+	struct mg_member *member;
 	u32 i;
+
+	attach->members = kvcalloc(count, sizeof(*attach->members), GFP_KERNEL_ACCOUNT);
+	if (!attach->members)
+		return -ENOMEM;
+
+	for (i = 0; i < count; i++) {
+		member = mg_member_create(fds[i], &attach->reason);
+		if (IS_ERR(member)) {
+			if (attach->reason != PERF_METAGROUP_REASON_NONE)
+				attach->failed = i;
+			return PTR_ERR(member);
+		}
+		attach->members[attach->nr_members++] = member;
+	}
+	return 0;
+}
+
+/**
+ * mg_attach_end - free what was not attached
+ * @attach:	prepared
+ *
+ * Context: Process context, may sleep.
+ */
+void mg_attach_end(struct mg_attach *attach)
+{
+	while (attach->nr_members)
+		mg_member_destroy(attach->members[--attach->nr_members]);
+	kvfree(attach->members);
+}
+
+/*
+ * Set the CPUs of the new members and check the limits of these CPUs. A leader
+ * that is moved after this is followed by the next sweep.
+ */
+static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group *group)
+{
+	const struct mg_frames *frames = &group->frames;
+	struct {
+		u32 members;
+		u32 events;
+	} *on_cpu;
+	int err = 0;
+	int cpu;
+	u32 i;
+
+	on_cpu = kvcalloc(nr_cpu_ids, sizeof(*on_cpu), GFP_KERNEL_ACCOUNT);
+	if (!on_cpu)
+		return -ENOMEM;
+
+	for (i = 0; i < frames->nr_members; i++)
+		on_cpu[frames->members[i]->cpu].members++;
+	for_each_cpu(cpu, group->cpus.mask)
+		on_cpu[cpu].events = group->cpus.on_cpu[cpu].nr_events;
+	for (i = 0; i < attach->nr_members; i++) {
+		struct mg_member *member = attach->members[i];
+
+		cpu = mg_counter_cpu(member->counter);
+		member->cpu = cpu;
+		on_cpu[cpu].events += member->plan->capacity;
+		if (++on_cpu[cpu].members > MG_MAX_PER_CPU ||
+		    on_cpu[cpu].events > MG_MAX_EVENTS_PER_CPU)
+			err = -E2BIG;
+	}
+	kvfree(on_cpu);
+	return err;
+}
+
+/**
+ * mg_attach_reserve - check all limits and allocate all memory
+ * @attach:	prepared
+ * @group:	meta-group to attach to
+ *
+ * Context: Process context. mg_group.mutex is held until mg_attach_commit().
+ * Return: 0, then @attach->first is valid; -E2BIG, -ENOSPC or -ENOMEM.
+ */
+int mg_attach_reserve(struct mg_attach *attach, struct mg_group *group)
+{
+	struct mg_frames *frames = &group->frames;
+	u32 nr = frames->nr_members + attach->nr_members;
+	u64 size = frames->size;
+	u32 i;
+	int err;
 
 	if (nr > MG_MAX_MEMBERS)
 		return -E2BIG;
-	if (count > U32_MAX - group->next_id)
+	if (attach->nr_members > U32_MAX - group->next_id)
 		return -ENOSPC;
-
-	for (i = 0; i < count; i++) {
-		struct mg_event_info info;
-
-		/* Being moved is no obstacle: a sweep grows what is too small. */
-		mg_event_describe(&added[i]->source, &info, NULL, 0);
-		payload = max(payload, info.payload);
-	}
-
-	if (nr > group->room) {
-		u32 room = min_t(u32, max(nr, 2 * group->room), MG_MAX_MEMBERS);
-		struct mg_member **members;
-
-		members = kvcalloc(room, sizeof(*members), GFP_KERNEL_ACCOUNT);
-		if (!members)
-			return -ENOMEM;
-		memcpy(members, group->members,
-		       group->nr_members * sizeof(*members));
-		kvfree(group->members);
-		group->members = members;
-		group->room = room;
-	}
-
-	return mg_snapshot_reserve(&group->snapshot, nr, payload);
-}
-
-static int mg_group_add(struct mg_group *group, struct mg_member **added,
-			u32 count, u32 *first)
-{
-	u32 linked;
-	u32 i;
-	int err;
-
-	err = mg_group_lock(group);
+	err = mg_attach_select_cpus(attach, group);
 	if (err)
 		return err;
 
-	for (linked = 0; linked < count && !err; linked++)
-		if (mg_group_link(group, added[linked],
-				  READ_ONCE(added[linked]->source.leader->cpu)) >= MG_MAX_PER_CPU)
-			err = -E2BIG;
-
-	/* Last: what it has enlarged stays so. */
-	mg_snapshot_write_begin(&group->snapshot);
+	for (i = 0; i < attach->nr_members; i++)
+		size += mg_member_frame_size(attach->members[i]);
+	err = mg_frames_reserve(frames, nr, MG_MAX_MEMBERS, size);
 	if (!err)
-		err = mg_group_reserve(group, added, count);
-	if (err) {
-		while (linked--)
-			mg_group_unlink(group, added[linked]);
-		goto unlock;
-	}
-
-	*first = group->next_id;
-	for (i = 0; i < count; i++) {
-		added[i]->id = group->next_id++;
-		group->members[group->nr_members++] = added[i];
-	}
-	mg_group_lay_out(group);
-unlock:
-	mg_snapshot_write_end(&group->snapshot);
-	mg_group_unlock(group);
+		attach->first = group->next_id;
 	return err;
 }
 
-/* @failed and @reason are written if one of @fds is to blame. */
-int mg_group_attach(struct mg_group *group, const s32 *fds, u32 count,
-		    u32 *first, u32 *failed, u32 *reason)
+/**
+ * mg_attach_commit - make the members visible
+ * @attach:	reserved
+ * @group:	meta-group to attach to
+ *
+ * Context: Process context. mg_group.mutex is held. Takes mg_claims_mutex and
+ * mg_cpu.lock.
+ * Return: 0, or -EBUSY if a group belongs to a meta-group already.
+ */
+int mg_attach_commit(struct mg_attach *attach, struct mg_group *group)
 {
-	struct mg_member **added;
-	u32 nr;
+	u32 i;
 	int err;
 
-	added = kvcalloc(count, sizeof(*added), GFP_KERNEL_ACCOUNT);
-	if (!added)
-		return -ENOMEM;
-
-	for (nr = 0; nr < count; nr++) {
-		added[nr] = mg_member_create(fds[nr], reason);
-		if (IS_ERR(added[nr])) {
-			err = PTR_ERR(added[nr]);
-			if (*reason != PERF_METAGROUP_REASON_NONE)
-				*failed = nr;
-			goto undo;
-		}
+	err = mg_member_claim(attach->members, attach->nr_members, &attach->failed);
+	if (err) {
+		attach->first = 0;
+		attach->reason = PERF_METAGROUP_REASON_BUSY;
+		return err;
 	}
 
-	err = mg_group_add(group, added, count, first);
-	if (!err)
-		goto free;
-undo:
-	while (nr--)
-		mg_member_destroy(added[nr]);
-free:
-	kvfree(added);
-	return err;
-}
+	for (i = 0; i < attach->nr_members; i++) {
+		struct mg_member *member = attach->members[i];
 
-/* Index of member @id, or -ENOENT. Ids rise with the index. */
-int mg_group_find(const struct mg_group *group, u32 id)
-{
-	u32 low = 0, high = group->nr_members;
-
-	while (low < high) {
-		u32 mid = low + (high - low) / 2;
-
-		if (group->members[mid]->id < id)
-			low = mid + 1;
-		else
-			high = mid;
+		member->id = group->next_id++;
+		mg_frames_add(&group->frames, member);
+		mg_cpus_add(&group->cpus, member, member->cpu);
 	}
-	if (low < group->nr_members && group->members[low]->id == id)
-		return low;
-	return -ENOENT;
+	attach->nr_members = 0;
+	return 0;
 }
 
-/* With the mutex held. Return: the member, which is to be destroyed without it. */
-static struct mg_member *mg_group_remove(struct mg_group *group, u32 index)
-{
-	struct mg_member *member = group->members[index];
-
-	mg_group_unlink(group, member);
-	group->nr_members--;
-	memmove(&group->members[index], &group->members[index + 1],
-		(group->nr_members - index) * sizeof(*group->members));
-	mg_snapshot_write_begin(&group->snapshot);
-	/* Who is given the handle later has no right to what is gone. */
-	mg_snapshot_clear(&group->snapshot, group->nr_members + 1);
-	if (!group->nr_members)
-		mg_snapshot_reset(&group->snapshot);
-	mg_group_lay_out(group);
-	mg_snapshot_write_end(&group->snapshot);
-	return member;
-}
-
-int mg_group_detach(struct mg_group *group, u32 id)
+/**
+ * mg_detach - detach one member
+ * @group:	the meta-group
+ * @id:		number of the member
+ *
+ * Context: Process context, may sleep. Takes mg_group.mutex.
+ * Return: 0, -ENOENT or -ERESTARTSYS.
+ */
+int mg_detach(struct mg_group *group, u32 id)
 {
 	struct mg_member *member;
 	int index;
@@ -165,31 +169,15 @@ int mg_group_detach(struct mg_group *group, u32 id)
 	err = mg_group_lock(group);
 	if (err)
 		return err;
-	index = mg_group_find(group, id);
+	index = mg_frames_find(&group->frames, id);
 	if (index < 0) {
 		mg_group_unlock(group);
 		return index;
 	}
-	member = mg_group_remove(group, index);
+	member = mg_frames_remove(&group->frames, index);
+	mg_cpus_remove(&group->cpus, member);
 	mg_group_unlock(group);
 
 	mg_member_destroy(member);
 	return 0;
-}
-
-/* Undo mg_group_attach(); nobody was told of the new members yet. */
-void mg_group_detach_new(struct mg_group *group, u32 first, u32 count)
-{
-	struct mg_member *member;
-	int index;
-
-	while (count--) {
-		/* No signal may leave some of them attached. */
-		mutex_lock(&group->mutex);
-		index = mg_group_find(group, first + count);
-		member = index < 0 ? NULL : mg_group_remove(group, index);
-		mg_group_unlock(group);
-		if (member)
-			mg_member_destroy(member);
-	}
 }

@@ -1,76 +1,76 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The file operations of /dev/perf_metagroup. What they do is specified in
+ * The file operations of /dev/perf_metagroup, as specified in
  * uapi/linux/perf_metagroup.h.
  */
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/perf_metagroup.h>
+#include <linux/poll.h>
 #include <linux/seq_file.h>
-#include <linux/slab.h>
 
 #include "chardev.h"
+#include "copy.h"
 #include "group.h"
 #include "handle.h"
+#include "ioctl.h"
+#include "stream.h"
 #include "sweep.h"
 
-static int mg_open(struct inode *inode, struct file *file)
+static int mg_chardev_open(struct inode *inode, struct file *file)
 {
-	struct mg_handle *handle;
+	struct mg_handle *handle = mg_handle_create(file);
 
-	handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
-	if (!handle)
-		return -ENOMEM;
-
-	handle->group = mg_group_create();
-	if (IS_ERR(handle->group)) {
-		int err = PTR_ERR(handle->group);
-
-		kfree(handle);
-		return err;
-	}
-	handle->format = PERF_METAGROUP_FORMAT_RAW;
-	handle->readable = file->f_mode & FMODE_READ;
+	if (IS_ERR(handle))
+		return PTR_ERR(handle);
 	file->private_data = handle;
 	return nonseekable_open(inode, file);
 }
 
-static int mg_release(struct inode *inode, struct file *file)
+static int mg_chardev_release(struct inode *inode, struct file *file)
 {
-	struct mg_handle *handle = file->private_data;
-
-	mg_group_put(handle->group);
-	kfree(handle);
+	mg_handle_destroy(file->private_data);
 	return 0;
 }
 
-static ssize_t mg_read(struct file *file, char __user *buf, size_t count,
-		       loff_t *ppos)
+static ssize_t mg_chardev_read(struct file *file, char __user *buf, size_t count,
+			       loff_t *ppos)
 {
 	struct mg_handle *handle = file->private_data;
+	struct mg_group *group = handle->group;
 	ssize_t ret;
 
-	ret = mg_group_lock(handle->group);
+	ret = mg_handle_lock_for_sweep(handle);
 	if (ret)
 		return ret;
-	ret = mg_sweep(handle->group, NULL);
-	if (!ret)
-		ret = mg_handle_copy(handle, NULL, buf, count);
-	mg_group_unlock(handle->group);
+	mg_sweep(group, NULL);
+	ret = mg_copy_snapshot(group, READ_ONCE(handle->format), NULL, buf, count);
+	mg_group_unlock(group);
 	return ret;
 }
 
-static int mg_mmap(struct file *file, struct vm_area_struct *vma)
+static int mg_chardev_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct mg_handle *handle = file->private_data;
 
-	return mg_snapshot_map(&handle->group->snapshot, vma);
+	if (vma->vm_pgoff >= PERF_METAGROUP_RINGS >> PAGE_SHIFT)
+		return mg_stream_mmap(mg_handle_stream(handle), vma);
+	return mg_snapshot_mmap(&handle->group->frames.snapshot, vma);
 }
 
-static long mg_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+/* Without a stream as if there were no poll(): a read() never waits for data. */
+static __poll_t mg_chardev_poll(struct file *file, poll_table *wait)
 {
-	return mg_handle_ioctl(file->private_data, cmd, arg);
+	struct mg_stream *stream = mg_handle_stream(file->private_data);
+
+	return stream ? mg_stream_poll(stream, file, wait) : DEFAULT_POLLMASK;
+}
+
+static long mg_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
+{
+	return mg_ioctl(file->private_data, cmd, arg);
 }
 
 #ifdef CONFIG_PROC_FS
@@ -86,12 +86,24 @@ static const char * const mg_status_names[] = {
 static const char * const mg_mode_names[] = {
 	[0] = "normal",
 	[PERF_METAGROUP_MODE_QUIET] = "quiet",
-	[PERF_METAGROUP_MODE_SPARE_ISOLATED] = "spare-isolated",
-	[PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED] =
-		"quiet spare-isolated",
+	[PERF_METAGROUP_MODE_SKIP_ISOLATED] = "skip-isolated",
+	[PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED] =
+		"quiet skip-isolated",
 };
 
-static void mg_show_fdinfo(struct seq_file *seq, struct file *file)
+static void mg_chardev_show_stream(struct seq_file *seq, const struct mg_stream *stream)
+{
+	struct mg_stream_stats stats;
+
+	mg_stream_stats(stream, &stats);
+	seq_printf(seq, "stream_period_ns:\t%llu\n", stream->running ? stream->period : 0);
+	seq_printf(seq, "stream_deadlines:\t%llu\n", stats.deadlines);
+	seq_printf(seq, "stream_lost:\t%llu\n", stats.lost);
+	seq_printf(seq, "stream_throttled:\t%llu\n", stats.throttled);
+	seq_printf(seq, "stream_idle_wakeups:\t%llu\n", stats.idle_stops);
+}
+
+static void mg_chardev_show_fdinfo(struct seq_file *seq, struct file *file)
 {
 	struct mg_handle *handle = file->private_data;
 	struct mg_group *group = handle->group;
@@ -99,7 +111,10 @@ static void mg_show_fdinfo(struct seq_file *seq, struct file *file)
 	struct mg_event_info info;
 	u32 i;
 
-	/* A reader that is stopped in a page fault must not stop this one too. */
+	/*
+	 * Interruptible: a reader may be blocked in a page fault while it holds the
+	 * mutex.
+	 */
 	if (mg_group_lock(group))
 		return;
 
@@ -110,11 +125,13 @@ static void mg_show_fdinfo(struct seq_file *seq, struct file *file)
 	seq_printf(seq, "sweep_last_ns:\t%llu\n", stats->last);
 	seq_printf(seq, "sweep_max_ns:\t%llu\n", stats->max);
 	seq_printf(seq, "sweep_total_ns:\t%llu\n", stats->total);
-	seq_printf(seq, "members:\t%u\n", group->nr_members);
-	for (i = 0; i < group->nr_members; i++) {
-		struct mg_member *member = group->members[i];
+	if (handle->stream)
+		mg_chardev_show_stream(seq, handle->stream);
+	seq_printf(seq, "members:\t%u\n", group->frames.nr_members);
+	for (i = 0; i < group->frames.nr_members; i++) {
+		struct mg_member *member = group->frames.members[i];
 
-		if (mg_member_describe(member, &info, NULL, 0))
+		if (mg_counter_describe_wait(member->counter, &info, NULL, 0))
 			continue;
 		seq_printf(seq, "member:\t%u cpu %d events %u status %s\n",
 			   member->id, info.cpu, info.nr_events,
@@ -126,13 +143,14 @@ static void mg_show_fdinfo(struct seq_file *seq, struct file *file)
 
 const struct file_operations mg_chardev_fops = {
 	.owner = THIS_MODULE,
-	.open = mg_open,
-	.release = mg_release,
-	.read = mg_read,
-	.mmap = mg_mmap,
-	.unlocked_ioctl = mg_ioctl,
+	.open = mg_chardev_open,
+	.release = mg_chardev_release,
+	.read = mg_chardev_read,
+	.mmap = mg_chardev_mmap,
+	.poll = mg_chardev_poll,
+	.unlocked_ioctl = mg_chardev_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 #ifdef CONFIG_PROC_FS
-	.show_fdinfo = mg_show_fdinfo,
+	.show_fdinfo = mg_chardev_show_fdinfo,
 #endif
 };

@@ -1,119 +1,187 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * From the descriptors to the user.
- */
 #include <linux/cpumask.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "copy.h"
 #include "group.h"
-#include "handle.h"
 #include "sweep.h"
 
-/* Inline: no function may be called while the user's memory is open. */
-static __always_inline bool mg_asked(const struct mg_member *member, const struct cpumask *asked)
+/**
+ * mg_copy_in - copy an extensible structure in
+ * @arg:	destination; its first field becomes the caller's sizeof
+ * @size:	bytes at @arg
+ * @min:	size of the first version
+ * @uarg:	source
+ *
+ * Context: Process context. May fault.
+ * Return: 0, -EFAULT, -EINVAL if the caller's structure is smaller than @min, or
+ * -E2BIG if it is larger than a page or has unknown fields that are not 0.
+ */
+int mg_copy_in(void *arg, size_t size, size_t min, void __user *uarg)
 {
-	return !asked || cpumask_test_cpu(member->cpu, asked);
+	u32 usize;
+	int err;
+
+	if (get_user(usize, (u32 __user *)uarg))
+		return -EFAULT;
+	if (usize < min)
+		return -EINVAL;
+	if (usize > PAGE_SIZE)
+		return -E2BIG;
+
+	err = copy_struct_from_user(arg, size, uarg, usize);
+	if (err)
+		return err;
+
+	/* Use the size that was checked: user memory may have changed since. */
+	*(u32 *)arg = usize;
+	return 0;
 }
 
-/* Only the payloads. */
-static ssize_t mg_copy_raw(const struct mg_group *group,
-			   const struct cpumask *asked,
+/**
+ * mg_copy_out - copy an extensible structure out
+ * @uarg:	destination
+ * @arg:	source; its first field is the caller's sizeof
+ * @size:	bytes at @arg
+ *
+ * Context: Process context. May fault.
+ * Return: 0 or -EFAULT.
+ */
+int mg_copy_out(void __user *uarg, const void *arg, size_t size)
+{
+	size = min_t(size_t, size, *(const u32 *)arg);
+	return copy_to_user(uarg, arg, size) ? -EFAULT : 0;
+}
+
+static bool mg_requested(const struct mg_member *member, const struct cpumask *req_mask)
+{
+	return !req_mask || cpumask_test_cpu(member->cpu, req_mask);
+}
+
+static int mg_reserve_raw(struct mg_group *group)
+{
+	if (likely(group->raw_size >= group->frames.size))
+		return 0;
+	kvfree(group->raw);
+	/* Twice as much as needed: attaching one by one seldom allocates. */
+	group->raw_size = 2 * group->frames.size;
+	group->raw = kvmalloc(group->raw_size, GFP_KERNEL_ACCOUNT);
+	if (!group->raw) {
+		group->raw_size = group->frames.size;
+		group->raw = kvmalloc(group->raw_size, GFP_KERNEL_ACCOUNT);
+	}
+	if (!group->raw)
+		group->raw_size = 0;
+	return group->raw ? 0 : -ENOMEM;
+}
+
+/*
+ * RAW: the payloads only. They are gathered in group->raw first, because one
+ * copy_to_user() per payload takes longer than copying all of them twice.
+ */
+static ssize_t mg_copy_raw(struct mg_group *group, const struct cpumask *req_mask,
 			   char __user *buf, size_t count)
 {
-	const struct perf_metagroup_record *record;
-	size_t total = 0;
+	size_t total;
+	void *to;
 	u32 i;
 	int err;
 
 	err = mg_sweep_error(group);
 	if (err)
 		return err;
+	err = mg_reserve_raw(group);
+	if (err)
+		return err;
 
-	for (i = 0; i < group->nr_members; i++)
-		if (mg_asked(group->members[i], asked))
-			total += group->members[i]->record->size;
+	to = group->raw;
+	for (i = 0; i < group->frames.nr_members; i++) {
+		const struct mg_member *member = group->frames.members[i];
+		const struct perf_metagroup_record *record;
+
+		if (!mg_requested(member, req_mask))
+			continue;
+		record = mg_sink_record(&group->cpus.sink, member);
+		memcpy(to, record + 1, record->size);
+		to += record->size;
+	}
+	total = to - group->raw;
 	if (total > count)
 		return -ENOSPC;
-	if (!total)
-		return 0;
-
-	if (!user_access_begin(buf, total))
-		return -EFAULT;
-	for (i = 0; i < group->nr_members; i++) {
-		if (!mg_asked(group->members[i], asked))
-			continue;
-		record = group->members[i]->record;
-		unsafe_copy_to_user(buf, (const char *)(record + 1),
-				    record->size, fault);
-		buf += record->size;
-	}
-	user_access_end();
-	return total;
-
-fault:
-	user_access_end();
-	return -EFAULT;
+	return copy_to_user(buf, group->raw, total) ? -EFAULT : total;
 }
 
-/* The memory as it is. */
+/* FRAMED, all members: the copy of the snapshot as it is. */
 static ssize_t mg_copy_framed(const struct mg_group *group,
 			      char __user *buf, size_t count)
 {
-	size_t size = mg_snapshot_size(&group->snapshot, group->nr_members);
+	const struct perf_metagroup_snapshot *head = group->cpus.sink.base;
 
-	if (size > count)
+	if (head->bytes > count)
 		return -ENOSPC;
-	return copy_to_user(buf, group->snapshot.head, size) ? -EFAULT : size;
+	return copy_to_user(buf, head, head->bytes) ? -EFAULT : head->bytes;
 }
 
-/* The header and some of the frames. */
+/* FRAMED, some members: the header and their frames. */
 static ssize_t mg_copy_framed_some(const struct mg_group *group,
-				   const struct cpumask *asked,
+				   const struct cpumask *req_mask,
 				   char __user *buf, size_t count)
 {
-	const struct mg_snapshot *snapshot = &group->snapshot;
-	struct perf_metagroup_snapshot head = *snapshot->head;
-	char __user *frame = buf + MG_SNAPSHOT_HEAD;
-	size_t size;
+	const struct perf_metagroup_snapshot *whole = group->cpus.sink.base;
+	struct perf_metagroup_snapshot head = *whole;
+	char __user *to = buf + MG_SNAPSHOT_HEAD;
 	u32 i;
 
 	head.count = 0;
-	for (i = 0; i < group->nr_members; i++)
-		head.count += mg_asked(group->members[i], asked);
-	size = mg_snapshot_size(snapshot, head.count);
-	if (size > count)
+	head.bytes = MG_SNAPSHOT_HEAD;
+	for (i = 0; i < group->frames.nr_members; i++) {
+		const struct mg_member *member = group->frames.members[i];
+
+		if (!mg_requested(member, req_mask))
+			continue;
+		head.count++;
+		head.bytes += mg_sink_record(&group->cpus.sink, member)->frame;
+	}
+	if (head.bytes > count)
 		return -ENOSPC;
 
 	if (copy_to_user(buf, &head, sizeof(head)) ||
 	    clear_user(buf + sizeof(head), MG_SNAPSHOT_HEAD - sizeof(head)))
 		return -EFAULT;
-	for (i = 0; i < group->nr_members; i++) {
-		if (!mg_asked(group->members[i], asked))
+	for (i = 0; i < group->frames.nr_members; i++) {
+		const struct mg_member *member = group->frames.members[i];
+		const struct perf_metagroup_record *record;
+
+		if (!mg_requested(member, req_mask))
 			continue;
-		if (copy_to_user(frame, group->members[i]->record, snapshot->stride))
+		record = mg_sink_record(&group->cpus.sink, member);
+		if (copy_to_user(to, record, record->frame))
 			return -EFAULT;
-		frame += snapshot->stride;
+		to += record->frame;
 	}
-	return size;
+	return head.bytes;
 }
 
 /**
- * mg_handle_copy - give the user what the last sweep found
- * @handle:	of the reader; the mutex of its group is held
- * @asked:	only members on these CPUs, or NULL: all
- * @buf:	to the user
- * @count:	bytes there
+ * mg_copy_snapshot - copy the result of the last sweep to user space
+ * @group:	the meta-group
+ * @format:	PERF_METAGROUP_FORMAT_*
+ * @req_mask:	copy only members on these CPUs; NULL for all
+ * @buf:	destination
+ * @count:	bytes at @buf
  *
+ * Context: Process context, mg_group.mutex is held. May fault.
  * Return: the number of bytes copied, or an error.
  */
-ssize_t mg_handle_copy(const struct mg_handle *handle, const struct cpumask *asked,
-		       char __user *buf, size_t count)
+ssize_t mg_copy_snapshot(struct mg_group *group, u32 format, const struct cpumask *req_mask,
+			 char __user *buf, size_t count)
 {
-	const struct mg_group *group = handle->group;
-
-	if (READ_ONCE(handle->format) == PERF_METAGROUP_FORMAT_RAW)
-		return mg_copy_raw(group, asked, buf, count);
-	if (asked)
-		return mg_copy_framed_some(group, asked, buf, count);
+	if (format == PERF_METAGROUP_FORMAT_RAW)
+		return mg_copy_raw(group, req_mask, buf, count);
+	if (req_mask)
+		return mg_copy_framed_some(group, req_mask, buf, count);
 	return mg_copy_framed(group, buf, count);
 }

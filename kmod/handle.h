@@ -1,25 +1,43 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * One open file, and what is done with it.
- */
 #ifndef MG_HANDLE_H
 #define MG_HANDLE_H
 
-#include <linux/compiler.h>
 #include <linux/types.h>
+#include <asm/barrier.h>
 
-struct cpumask;
+struct file;
 struct mg_group;
+struct mg_limit;
+struct mg_stream;
 
-/* It refers to a meta-group and does not own it. */
+/**
+ * struct mg_handle - one open file of the device
+ * @group:	the meta-group; a reference, constant
+ * @limit:	rate limit of the user who opened it, or NULL; a reference, constant
+ * @stream:	the stream, or NULL before the first start; set once under
+ *		mg_group.mutex
+ * @file:	the file whose private_data this is; constant
+ * @format:	PERF_METAGROUP_FORMAT_*; READ_ONCE() and WRITE_ONCE()
+ *
+ * A handle refers to a meta-group and does not own it.
+ */
 struct mg_handle {
-	struct mg_group *group;	/* a reference */
-	u32 format;		/* one word, READ_ONCE() and WRITE_ONCE() */
-	bool readable;		/* not opened for writing only; constant */
+	struct mg_group *group;
+	struct mg_limit *limit;
+	struct mg_stream *stream;
+	const struct file *file;
+	u32 format;
 };
 
-long mg_handle_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg);
-ssize_t mg_handle_copy(const struct mg_handle *handle, const struct cpumask *asked,
-		       char __user *buf, size_t count);
+/* The stream, without mg_group.mutex. */
+static inline struct mg_stream *mg_handle_stream(const struct mg_handle *handle)
+{
+	/* Pairs with the smp_store_release() of mg_stream_set(). */
+	return smp_load_acquire(&handle->stream);
+}
+
+struct mg_handle *mg_handle_create(const struct file *file);
+void mg_handle_destroy(struct mg_handle *handle);
+int mg_handle_lock_for_sweep(const struct mg_handle *handle);
 
 #endif /* MG_HANDLE_H */

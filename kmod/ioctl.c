@@ -1,52 +1,41 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Arguments of ioctls in and out; what is done with them is done elsewhere.
+ * The ioctls: copy arguments in, call the group, attach or sweep, copy results
+ * out.
  */
 #include <linux/bitops.h>
+#include <linux/build_bug.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/fs.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/perf_metagroup.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "attach.h"
+#include "copy.h"
 #include "group.h"
 #include "handle.h"
+#include "ioctl.h"
+#include "stream.h"
 #include "sweep.h"
 
 #define MG_MAX_CPU_WORDS	1024	/* 64 CPUs each */
 
-/*
- * Extensible structures: the first field is the caller's size, which is not
- * below @min, that of the first version, nor absurd.
- */
-static int mg_copy_in(void *arg, size_t size, size_t min, void __user *uarg)
-{
-	u32 usize;
-	int err;
-
-	if (get_user(usize, (u32 __user *)uarg))
-		return -EFAULT;
-	if (usize < min)
-		return -EINVAL;
-	if (usize > PAGE_SIZE)
-		return -E2BIG;
-
-	err = copy_struct_from_user(arg, size, uarg, usize);
-	if (err)
-		return err;
-
-	/* The user may have changed it since. */
-	*(u32 *)arg = usize;
-	return 0;
-}
-
-static int mg_copy_out(void __user *uarg, const void *arg, size_t size)
-{
-	size = min_t(size_t, size, *(const u32 *)arg);
-	return copy_to_user(uarg, arg, size) ? -EFAULT : 0;
-}
+/* The current version of each structure is the first one. */
+static_assert(sizeof(struct perf_metagroup_snapshot) == PERF_METAGROUP_SNAPSHOT_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_record) == PERF_METAGROUP_RECORD_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_map) == PERF_METAGROUP_MAP_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_info) == PERF_METAGROUP_INFO_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_attach) == PERF_METAGROUP_ATTACH_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_detach) == PERF_METAGROUP_DETACH_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_format) == PERF_METAGROUP_FORMAT_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_member) == PERF_METAGROUP_MEMBER_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_sweep) == PERF_METAGROUP_SWEEP_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_mode) == PERF_METAGROUP_MODE_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_stream) == PERF_METAGROUP_STREAM_SIZE_VER1);
 
 static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 {
@@ -73,7 +62,8 @@ static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 			    PERF_METAGROUP_FEATURE_SWEEP |
 			    PERF_METAGROUP_FEATURE_MAP |
 			    PERF_METAGROUP_FEATURE_QUIET |
-			    PERF_METAGROUP_FEATURE_SPARE_ISOLATED,
+			    PERF_METAGROUP_FEATURE_SKIP_ISOLATED |
+			    PERF_METAGROUP_FEATURE_STREAM,
 		.max_members = MG_MAX_MEMBERS,
 		.max_per_cpu = MG_MAX_PER_CPU,
 		.max_snapshot = MG_MAX_SNAPSHOT,
@@ -81,16 +71,72 @@ static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 		.cpus = info.cpus,
 		.raw_size = info.raw_size,
 		.framed_size = info.framed_size,
+		.map_size = info.map_size,
 		.mode = info.mode,
+		.max_events_per_cpu = MG_MAX_EVENTS_PER_CPU,
 	};
 	return mg_copy_out(uarg, &arg, sizeof(arg));
+}
+
+static int mg_copy_out_attach(const struct mg_attach *attach,
+			      struct perf_metagroup_attach *arg, void __user *uarg)
+{
+	arg->first = attach->first;
+	arg->failed = attach->failed;
+	arg->reason = attach->reason;
+	return mg_copy_out(uarg, arg, sizeof(*arg));
+}
+
+/* Have rings for the CPUs of the new members. */
+static int mg_attach_reserve_rings(const struct mg_attach *attach, struct mg_stream *stream)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < attach->nr_members && !err; i++)
+		err = mg_stream_reserve(stream, attach->members[i]->cpu);
+	return err;
+}
+
+static int mg_attach(struct mg_handle *handle, struct mg_attach *attach,
+		     struct perf_metagroup_attach *arg, void __user *uarg)
+{
+	struct mg_group *group = handle->group;
+	s32 *fds;
+	int err;
+
+	if (arg->count > MG_MAX_MEMBERS)
+		return -E2BIG;
+	fds = vmemdup_user(u64_to_user_ptr(arg->fds), arg->count * sizeof(*fds));
+	if (IS_ERR(fds))
+		return PTR_ERR(fds);
+	err = mg_attach_prepare(attach, fds, arg->count);
+	kvfree(fds);
+	if (err)
+		return err;
+
+	err = mg_group_lock(group);
+	if (err)
+		return err;
+	err = mg_attach_reserve(attach, group);
+	if (!err)
+		err = mg_attach_reserve_rings(attach, handle->stream);
+	/* Before the members are visible, so that a failed copy undoes nothing. */
+	if (!err)
+		err = mg_copy_out_attach(attach, arg, uarg);
+	if (!err)
+		err = mg_attach_commit(attach, group);
+	if (!err)
+		mg_stream_update(handle->stream);
+	mg_group_unlock(group);
+	return err;
 }
 
 static long mg_ioctl_attach(struct mg_handle *handle, void __user *uarg)
 {
 	struct perf_metagroup_attach arg;
-	int err, err_out;
-	s32 *fds;
+	struct mg_attach attach = { };
+	int err;
 
 	err = mg_copy_in(&arg, sizeof(arg),
 			 PERF_METAGROUP_ATTACH_SIZE_VER1, uarg);
@@ -99,28 +145,12 @@ static long mg_ioctl_attach(struct mg_handle *handle, void __user *uarg)
 	if (arg.flags || !arg.count)
 		return -EINVAL;
 
-	/* Tried before anything is attached, so that a bad pointer undoes nothing. */
-	arg.first = 0;
-	arg.failed = arg.count;
-	arg.reason = PERF_METAGROUP_REASON_NONE;
-	err = mg_copy_out(uarg, &arg, sizeof(arg));
-	if (err)
-		return err;
-
-	if (arg.count > MG_MAX_MEMBERS)
-		return -E2BIG;
-	fds = vmemdup_user(u64_to_user_ptr(arg.fds), arg.count * sizeof(*fds));
-	if (IS_ERR(fds))
-		return PTR_ERR(fds);
-
-	err = mg_group_attach(handle->group, fds, arg.count,
-			      &arg.first, &arg.failed, &arg.reason);
-	kvfree(fds);
-
-	err_out = mg_copy_out(uarg, &arg, sizeof(arg));
-	if (!err && err_out)
-		mg_group_detach_new(handle->group, arg.first, arg.count);
-	return err ?: err_out;
+	attach.failed = arg.count;
+	err = mg_attach(handle, &attach, &arg, uarg);
+	if (err && mg_copy_out_attach(&attach, &arg, uarg))
+		err = -EFAULT;
+	mg_attach_end(&attach);
+	return err;
 }
 
 static long mg_ioctl_detach(struct mg_handle *handle, void __user *uarg)
@@ -134,7 +164,7 @@ static long mg_ioctl_detach(struct mg_handle *handle, void __user *uarg)
 		return err;
 	if (arg.flags || arg.reserved)
 		return -EINVAL;
-	return mg_group_detach(handle->group, arg.member);
+	return mg_detach(handle->group, arg.member);
 }
 
 static long mg_ioctl_set_format(struct mg_handle *handle, void __user *uarg)
@@ -169,7 +199,7 @@ static long mg_ioctl_get_member(struct mg_handle *handle, void __user *uarg)
 	if (arg.flags)
 		return -EINVAL;
 
-	max_ids = min_t(u32, arg.max_ids, MG_MAX_PAYLOAD / sizeof(*ids));
+	max_ids = arg.ids ? min_t(u32, arg.max_ids, MG_MAX_PAYLOAD / sizeof(*ids)) : 0;
 	if (max_ids) {
 		ids = kvcalloc(max_ids, sizeof(*ids), GFP_KERNEL_ACCOUNT);
 		if (!ids)
@@ -204,12 +234,12 @@ static long mg_ioctl_set_mode(struct mg_handle *handle, void __user *uarg)
 	if (err)
 		return err;
 	if (arg.flags || arg.reserved ||
-	    arg.mode & ~(PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED))
+	    arg.mode & ~(PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED))
 		return -EINVAL;
 	return mg_group_set_mode(handle->group, arg.mode);
 }
 
-/* CPUs beyond those of this machine have no members. */
+/* Copy a CPU mask in. Bits beyond nr_cpu_ids are ignored: no member is there. */
 static int mg_copy_cpus(struct cpumask *cpus, const u64 __user *uwords, u32 count)
 {
 	u32 base, i;
@@ -231,10 +261,10 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 {
 	struct perf_metagroup_sweep arg = { };
 	struct mg_group *group = handle->group;
-	struct cpumask *asked = NULL;
+	struct cpumask *req_mask = NULL;
 	long ret;
 
-	/* Nothing to say: all CPUs, no copy. */
+	/* Without a structure: sweep all CPUs, copy nothing. */
 	if (uarg) {
 		ret = mg_copy_in(&arg, sizeof(arg), PERF_METAGROUP_SWEEP_SIZE_VER1, uarg);
 		if (ret)
@@ -242,24 +272,79 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 		if (arg.flags || arg.reserved || arg.nr_words > MG_MAX_CPU_WORDS ||
 		    !arg.cpus != !arg.nr_words || !arg.buffer != !arg.buffer_size)
 			return -EINVAL;
-		if (arg.buffer && !handle->readable)
+		if (arg.buffer && !(handle->file->f_mode & FMODE_READ))
 			return -EBADF;
 	}
 
-	ret = mg_group_lock(group);
+	ret = mg_handle_lock_for_sweep(handle);
 	if (ret)
 		return ret;
 	if (arg.cpus) {
-		asked = group->asked;
-		ret = mg_copy_cpus(asked, u64_to_user_ptr(arg.cpus), arg.nr_words);
+		req_mask = group->req_mask;
+		ret = mg_copy_cpus(req_mask, u64_to_user_ptr(arg.cpus), arg.nr_words);
 	}
-	if (!ret)
-		ret = mg_sweep(group, asked);
-	if (!ret && arg.buffer)
-		ret = mg_handle_copy(handle, asked, u64_to_user_ptr(arg.buffer),
-				     arg.buffer_size);
+	if (!ret) {
+		mg_sweep(group, req_mask);
+		if (arg.buffer)
+			ret = mg_copy_snapshot(group, READ_ONCE(handle->format), req_mask,
+					       u64_to_user_ptr(arg.buffer), arg.buffer_size);
+	}
 	mg_group_unlock(group);
 	return ret;
+}
+
+static bool mg_stream_is_valid(const struct perf_metagroup_stream *arg)
+{
+	if (!arg->period)
+		return !arg->flags && !arg->ring_size && !arg->watermark;
+	return !(arg->flags & ~PERF_METAGROUP_STREAM_OVERWRITE) &&
+	       arg->period >= PERF_METAGROUP_MIN_PERIOD &&
+	       arg->period <= PERF_METAGROUP_MAX_PERIOD &&
+	       is_power_of_2(arg->ring_size) && arg->ring_size >= PAGE_SIZE &&
+	       arg->ring_size <= PERF_METAGROUP_MAX_RING &&
+	       arg->watermark <= arg->ring_size;
+}
+
+static int mg_stream_set(struct mg_handle *handle, struct perf_metagroup_stream *arg)
+{
+	struct mg_stream *stream = handle->stream;
+
+	if (!arg->period) {
+		arg->lost = stream ? mg_stream_stop(stream) : 0;
+		return 0;
+	}
+	if (!stream) {
+		stream = mg_stream_create(handle->group);
+		if (IS_ERR(stream))
+			return PTR_ERR(stream);
+		/* Pairs with the smp_load_acquire() of mg_handle_stream(). */
+		smp_store_release(&handle->stream, stream);
+	}
+	arg->lost = 0;
+	return mg_stream_start(stream, arg);
+}
+
+static long mg_ioctl_stream(struct mg_handle *handle, void __user *uarg)
+{
+	struct perf_metagroup_stream arg;
+	int err;
+
+	err = mg_copy_in(&arg, sizeof(arg), PERF_METAGROUP_STREAM_SIZE_VER1, uarg);
+	if (err)
+		return err;
+	if (!mg_stream_is_valid(&arg))
+		return -EINVAL;
+
+	err = mg_group_lock(handle->group);
+	if (err)
+		return err;
+	err = mg_stream_set(handle, &arg);
+	if (!err)
+		err = mg_copy_out(uarg, &arg, sizeof(arg));
+	if (err == -EFAULT && arg.period)
+		mg_stream_stop(handle->stream);
+	mg_group_unlock(handle->group);
+	return err;
 }
 
 static long mg_ioctl_control(struct mg_handle *handle, unsigned int perf_cmd,
@@ -268,7 +353,16 @@ static long mg_ioctl_control(struct mg_handle *handle, unsigned int perf_cmd,
 	return arg ? -EINVAL : mg_group_control(handle->group, perf_cmd);
 }
 
-long mg_handle_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
+/**
+ * mg_ioctl - run one command of the device
+ * @handle:	the handle
+ * @cmd:	PERF_METAGROUP_IOC_*
+ * @arg:	address of the command's structure, or 0
+ *
+ * Context: Process context, may sleep and fault. Takes mg_group.mutex.
+ * Return: as documented for each command in uapi/linux/perf_metagroup.h.
+ */
+long mg_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
 {
 	void __user *uarg = (void __user *)arg;
 
@@ -287,6 +381,8 @@ long mg_handle_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long a
 		return mg_ioctl_set_mode(handle, uarg);
 	case PERF_METAGROUP_IOC_SWEEP:
 		return mg_ioctl_sweep(handle, uarg);
+	case PERF_METAGROUP_IOC_STREAM:
+		return mg_ioctl_stream(handle, uarg);
 	case PERF_METAGROUP_IOC_ENABLE:
 		return mg_ioctl_control(handle, PERF_EVENT_IOC_ENABLE, arg);
 	case PERF_METAGROUP_IOC_DISABLE:

@@ -4,6 +4,9 @@
 #include <linux/rcupdate.h>
 
 #include "chardev.h"
+#include "idle.h"
+#include "limit.h"
+#include "stream.h"
 
 static struct miscdevice mg_device = {
 	.minor = MISC_DYNAMIC_MINOR,
@@ -14,15 +17,26 @@ static struct miscdevice mg_device = {
 
 static int __init mg_init(void)
 {
-	return misc_register(&mg_device);
+	int err;
+
+	err = mg_stream_init();
+	if (err)
+		return err;
+	err = misc_register(&mg_device);
+	if (err)
+		mg_stream_exit();
+	return err;
 }
 module_init(mg_init);
 
 static void __exit mg_exit(void)
 {
 	misc_deregister(&mg_device);
-	/* Sweeps do not wait until mg_read_here() has returned everywhere. */
+	mg_stream_exit();
+	mg_idle_exit();
+	/* A sweep waits for mg_cpu.done, not until mg_cpu_read() has returned. */
 	synchronize_rcu();
+	mg_limit_exit();
 }
 module_exit(mg_exit);
 

@@ -1,91 +1,95 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/cache.h>
 #include <linux/err.h>
-#include <linux/file.h>
-#include <linux/hashtable.h>
+#include <linux/mutex.h>
 #include <linux/slab.h>
-#include <linux/spinlock.h>
 
-#include "event.h"
 #include "member.h"
 
-/* All members of all meta-groups, by leader: a group has one owner at most. */
-static DEFINE_HASHTABLE(mg_claims, 10);		/* mg_claims_lock */
-static DEFINE_SPINLOCK(mg_claims_lock);
+static DEFINE_MUTEX(mg_claims_mutex);	/* mg_counter.owner of all counters */
 
-static int mg_member_claim(struct mg_member *member)
-{
-	unsigned long key = (unsigned long)member->source.leader;
-	struct mg_member *other;
-	int err = 0;
-
-	spin_lock(&mg_claims_lock);
-	hash_for_each_possible(mg_claims, other, claim, key)
-		if (other->source.leader == member->source.leader)
-			err = -EBUSY;
-	if (!err)
-		hash_add(mg_claims, &member->claim, key);
-	spin_unlock(&mg_claims_lock);
-	return err;
-}
-
-/*
- * Make a member of the group whose leader is behind @fd.
+/**
+ * mg_member_create - create a member that is not attached yet
+ * @fd:		descriptor of the leader
+ * @reason:	set to PERF_METAGROUP_REASON_* if @fd is the cause of an error
  *
- * Return: the member, or an error; if @fd is to blame, *@reason says why.
+ * Context: Process context, may sleep.
+ * Return: the member, or an ERR_PTR().
  */
 struct mg_member *mg_member_create(int fd, u32 *reason)
 {
+	struct mg_counter *counter;
+	struct mg_event_info info;
 	struct mg_member *member;
-	struct perf_event *leader;
-	struct file *file;
-	int err;
 
-	file = fget(fd);
-	if (!file || !(file->f_mode & FMODE_READ)) {
-		*reason = PERF_METAGROUP_REASON_BAD_FD;
-		err = -EBADF;
-		goto put;
-	}
-
-	leader = mg_event_of_file(file);
-	if (!leader) {
-		*reason = PERF_METAGROUP_REASON_NOT_PERF;
-		err = -EINVAL;
-		goto put;
-	}
-
-	err = mg_event_check_leader(leader, reason);
-	if (err)
-		goto put;
+	counter = mg_counter_open(fd, reason);
+	if (IS_ERR(counter))
+		return ERR_CAST(counter);
 
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
-	if (!member) {
-		err = -ENOMEM;
-		goto put;
-	}
-	member->file = file;
-	member->source = mg_event_source(leader);
-
-	err = mg_member_claim(member);
-	if (err) {
-		*reason = PERF_METAGROUP_REASON_BUSY;
-		kfree(member);
-		goto put;
-	}
+	if (!member)
+		goto put_counter;
+	/* A group that grows or moves after this is corrected by the first sweep. */
+	mg_counter_describe(counter, &info, NULL, 0);
+	member->plan = mg_plan_alloc(counter, info.nr_in_payload);
+	if (!member->plan)
+		goto free_member;
+	member->counter = counter;
 	return member;
 
-put:
-	if (file)
-		fput(file);
-	return ERR_PTR(err);
+free_member:
+	kfree(member);
+put_counter:
+	mg_counter_put(counter);
+	return ERR_PTR(-ENOMEM);
 }
 
+/**
+ * mg_member_claim - become the owner of the counters of all members, or of none
+ * @members:	members that are not attached
+ * @count:	entries of @members
+ * @failed:	set to the index of the first whose counter has an owner
+ *
+ * No other caller sees a claim that is undone.
+ *
+ * Context: Process context, may sleep. Takes mg_claims_mutex.
+ * Return: 0, or -EBUSY.
+ */
+int mg_member_claim(struct mg_member **members, u32 count, u32 *failed)
+{
+	int err = 0;
+	u32 i;
+
+	mutex_lock(&mg_claims_mutex);
+	for (i = 0; i < count; i++) {
+		if (members[i]->counter->owner) {
+			*failed = i;
+			err = -EBUSY;
+			break;
+		}
+		members[i]->counter->owner = members[i];
+	}
+	if (err)
+		while (i--)
+			members[i]->counter->owner = NULL;
+	mutex_unlock(&mg_claims_mutex);
+	return err;
+}
+
+/**
+ * mg_member_destroy - free a member, attached or not
+ * @member:	the member; on no list
+ *
+ * Context: Process context, may sleep. Takes mg_claims_mutex.
+ */
 void mg_member_destroy(struct mg_member *member)
 {
-	spin_lock(&mg_claims_lock);
-	hash_del(&member->claim);
-	spin_unlock(&mg_claims_lock);
-	fput(member->file);
+	struct mg_counter *counter = member->counter;
+
+	mutex_lock(&mg_claims_mutex);
+	if (counter->owner == member)
+		counter->owner = NULL;
+	mutex_unlock(&mg_claims_mutex);
+	mg_plan_free(member->plan);
+	mg_counter_put(counter);
 	kfree(member);
 }

@@ -1,35 +1,67 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * A member: one event group, held open by its leader's file and claimed, so
- * that no other meta-group can take it.
- */
 #ifndef MG_MEMBER_H
 #define MG_MEMBER_H
 
-#include <linux/fs.h>
-#include <linux/list.h>
-#include <linux/perf_metagroup.h>
+#include <linux/cache.h>
 
-#include "event.h"
+#include "counter.h"
 
-/*
- * Fields without a note are constant. "sweep": written by the handler on the
- * member's CPU during a sweep, and under mg_group.mutex between sweeps.
+/**
+ * struct mg_member - a counter as one meta-group sees it
+ * @plan:	how to read the counter; replaced under mg_group.mutex and mg_cpu.lock
+ * @next:	next member on the same CPU; as mg_cpu.first
+ * @offset:	of the frame in a copy of the snapshot; mg_group.mutex
+ * @error:	why the record is STALE, or 0; sweep
+ * @written:	for each copy of the snapshot: generation of the plan whose
+ *		constants are in the frame, or MG_NOTHING_WRITTEN; sweep
+ * @cpu:	CPU whose list the member is on; mg_group.mutex
+ * @id:		number; mg_group.mutex, constant once attached
+ * @counter:	where the counts come from; a reference, constant
+ * @grow_error:	result of the last attempt to enlarge the frame; mg_group.mutex
+ * @grow_after:	no new attempt before this time in jiffies; mg_group.mutex
+ *
+ * "sweep": written by the CPU that reads the member during a sweep, and under
+ * mg_group.mutex between sweeps.
+ *
+ * The fields that a handler uses come first. Size and alignment keep them in one
+ * cache line.
  */
 struct mg_member {
-	/* what the handler reads, first, on one cache line */
-	struct mg_source source;
-	struct perf_metagroup_record *record;	/* mg_group.mutex */
-	struct mg_member *next;			/* on that CPU; mg_group.mutex */
-	int cpu;				/* mg_group.mutex */
-	int error;	/* sweep: why the record is stale, 0 if it is not */
-	u32 id;					/* mg_group.mutex, then constant */
+	struct mg_plan *plan;
+	struct mg_member *next;
+	u32 offset;
+	int error;
+	u64 written[2];
+	int cpu;
+	u32 id;
+	struct mg_counter *counter;
+	int grow_error;
+	unsigned long grow_after;
+} ____cacheline_aligned;
 
-	struct file *file;			/* of the leader; a reference */
-	struct hlist_node claim;		/* mg_claims_lock */
-};
+#define MG_NOTHING_WRITTEN	U64_MAX	/* larger than any generation */
+
+/* Have both records written as a whole. */
+static inline void mg_member_unwrite(struct mg_member *member)
+{
+	member->written[0] = MG_NOTHING_WRITTEN;
+	member->written[1] = MG_NOTHING_WRITTEN;
+}
+
+/* Bytes of a frame. It begins and ends at a cache line. */
+static inline u32 mg_frame_size(const struct mg_counter *counter, u32 capacity)
+{
+	return ALIGN(sizeof(struct perf_metagroup_record) +
+		     mg_payload_size(counter, capacity), SMP_CACHE_BYTES);
+}
+
+static inline u32 mg_member_frame_size(const struct mg_member *member)
+{
+	return mg_frame_size(member->counter, member->plan->capacity);
+}
 
 struct mg_member *mg_member_create(int fd, u32 *reason);
+int mg_member_claim(struct mg_member **members, u32 count, u32 *failed);
 void mg_member_destroy(struct mg_member *member);
 
 #endif /* MG_MEMBER_H */

@@ -1,138 +1,128 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A CPU on its way to sleep refreshes the counts of its members and says so; a
- * sweep then takes them from memory, from its own CPU. A CPU that is awake, or
- * whose sleep cannot be trusted, is interrupted as ever.
- *
- * The tracepoint cpu_idle is called on the CPU itself, while RCU watches, before
- * every sleep, with interrupts off, and after it, in older kernels with
- * interrupts on.
+ * Quiet mode: a CPU that enters idle refreshes the counts of its members. Until
+ * it leaves idle, sweeps read them from memory. CPUs that are busy, or whose
+ * counts go on while they are idle, are interrupted as in normal mode.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
-#include <linux/errno.h>
 #include <linux/irqflags.h>
-#include <linux/mutex.h>
-#include <linux/rculist.h>
-#include <linux/tracepoint.h>
-#include <trace/events/power.h>
+#include <linux/jiffies.h>
 
 #include "quiet.h"
-#include "read.h"
 
-static DEFINE_MUTEX(mg_quiet_mutex);	/* inside mg_group.mutex */
-static LIST_HEAD(mg_quiet_groups);	/* mg_quiet_mutex; readers: RCU */
-static unsigned int mg_nr_quiet;	/* mg_quiet_mutex */
+/*
+ * Counts are refreshed for meta-groups that were swept within this time. The
+ * condition "since the CPU was last idle" would cause more wake-ups: most CPUs
+ * enter idle more often than they are swept.
+ */
+#define MG_QUIET_INTEREST	HZ
 
-static void mg_quiet_fall_asleep(struct mg_cpu *on_cpu)
+static void mg_quiet_enter(struct mg_idle *idle, unsigned int cpu, struct mg_budget *budget)
 {
+	struct mg_quiet *quiet = container_of(idle, struct mg_quiet, idle);
+	struct mg_cpu *on_cpu = &quiet->cpus->on_cpu[cpu];
+
+	if (!READ_ONCE(on_cpu->first) ||
+	    time_after_eq(jiffies, READ_ONCE(quiet->last_sweep) + MG_QUIET_INTEREST))
+		return;
+
 	raw_spin_lock(&on_cpu->lock);
-	mg_quiet_wake(on_cpu);
-	if (!mg_read_ahead(on_cpu))
-		/* Pairs with the first look in mg_quiet_read(). */
-		smp_store_release(&on_cpu->naps, on_cpu->naps + 1);
+	mg_cpu_idle_invalidate(on_cpu);
+	if (!READ_ONCE(quiet->held) && mg_cpu_idle_refresh(on_cpu, budget))
+		/* Pairs with the smp_load_acquire() of mg_cpu_read_idle(). */
+		smp_store_release(&on_cpu->idle_seq, on_cpu->idle_seq + 1);
 	raw_spin_unlock(&on_cpu->lock);
 }
 
-static void mg_quiet_wake_up(struct mg_cpu *on_cpu)
+static void mg_quiet_exit(struct mg_idle *idle, unsigned int cpu)
 {
+	struct mg_quiet *quiet = container_of(idle, struct mg_quiet, idle);
+	struct mg_cpu *on_cpu = &quiet->cpus->on_cpu[cpu];
 	unsigned long flags;
 
+	if (!(READ_ONCE(on_cpu->idle_seq) & 1))
+		return;
 	raw_spin_lock_irqsave(&on_cpu->lock, flags);
-	mg_quiet_wake(on_cpu);
+	mg_cpu_idle_invalidate(on_cpu);
 	raw_spin_unlock_irqrestore(&on_cpu->lock, flags);
 }
 
-static void mg_quiet_cpu_idle(void *data, unsigned int state, unsigned int cpu)
+/**
+ * mg_quiet_init - initialize; the meta-group is not quiet
+ * @quiet:	of the meta-group
+ * @cpus:	of the same meta-group
+ */
+void mg_quiet_init(struct mg_quiet *quiet, struct mg_cpus *cpus)
 {
-	struct mg_group *group;
-
-	list_for_each_entry_rcu(group, &mg_quiet_groups, quiet) {
-		struct mg_cpu *on_cpu = &group->on_cpu[cpu];
-
-		if (!READ_ONCE(on_cpu->first))
-			continue;
-		if (state == PWR_EVENT_EXIT)
-			mg_quiet_wake_up(on_cpu);
-		else
-			mg_quiet_fall_asleep(on_cpu);
-	}
-}
-
-/* Return: 0, -EUSERS if there are too many, -ENOMEM. */
-int mg_quiet_join(struct mg_group *group)
-{
-	int err = 0;
-
-	mutex_lock(&mg_quiet_mutex);
-	if (!list_empty(&group->quiet))
-		goto unlock;
-	if (mg_nr_quiet == MG_MAX_QUIET) {
-		err = -EUSERS;
-		goto unlock;
-	}
-	if (!mg_nr_quiet) {
-		err = register_trace_cpu_idle(mg_quiet_cpu_idle, NULL);
-		if (err)
-			goto unlock;
-	}
-	mg_nr_quiet++;
-	list_add_rcu(&group->quiet, &mg_quiet_groups);
-unlock:
-	mutex_unlock(&mg_quiet_mutex);
-	return err;
-}
-
-/* No CPU looks at @group any more when this returns. */
-void mg_quiet_leave(struct mg_group *group)
-{
-	unsigned int cpu;
-
-	mutex_lock(&mg_quiet_mutex);
-	if (list_empty(&group->quiet))
-		goto unlock;
-	list_del_rcu(&group->quiet);
-	if (!--mg_nr_quiet)
-		unregister_trace_cpu_idle(mg_quiet_cpu_idle, NULL);
-	tracepoint_synchronize_unregister();
-	INIT_LIST_HEAD(&group->quiet);
-
-	/* Nobody will tell when those asleep wake up. */
-	for_each_possible_cpu(cpu) {
-		raw_spin_lock_irq(&group->on_cpu[cpu].lock);
-		mg_quiet_wake(&group->on_cpu[cpu]);
-		raw_spin_unlock_irq(&group->on_cpu[cpu].lock);
-	}
-unlock:
-	mutex_unlock(&mg_quiet_mutex);
+	mg_idle_init(&quiet->idle, mg_quiet_enter, mg_quiet_exit);
+	quiet->cpus = cpus;
 }
 
 /**
- * mg_quiet_read - read the members of a CPU that sleeps, from here
- * @group:	whose mutex is held, between mg_snapshot_write_begin() and _end()
- * @cpu:	one with members
+ * mg_quiet_hold - stop CPUs from refreshing counts until mg_quiet_release()
+ * @quiet:	of the meta-group
  *
- * Return: whether it slept all the while and its records are up to date. If
- * not, they are to be written anew.
+ * No refresh is in progress when this returns.
+ *
+ * Context: mg_group.mutex is held. Takes mg_cpu.lock.
  */
-bool mg_quiet_read(struct mg_group *group, int cpu)
+void mg_quiet_hold(struct mg_quiet *quiet)
 {
-	struct mg_cpu *on_cpu = &group->on_cpu[cpu];
-	u32 naps;
+	int cpu;
 
-	/* Pairs with mg_quiet_fall_asleep(): what was read then is seen. */
-	naps = smp_load_acquire(&on_cpu->naps);
-	if (!(naps & 1))
-		return false;
-	/*
-	 * Interrupted asleep, it is still on its way to say that it woke. Should
-	 * @asleep change meanwhile, so does @naps, here and in mg_read_asleep().
-	 */
-	if (data_race(on_cpu->asleep.mono) < on_cpu->swept)
-		return false;
+	WRITE_ONCE(quiet->held, true);
+	for_each_cpu(cpu, quiet->cpus->mask) {
+		raw_spin_lock_irq(&quiet->cpus->on_cpu[cpu].lock);
+		raw_spin_unlock_irq(&quiet->cpus->on_cpu[cpu].lock);
+	}
+}
 
-	if (!mg_read_asleep(group, cpu))
-		return false;
-	smp_rmb();	/* pairs with mg_quiet_wake() */
-	return READ_ONCE(on_cpu->naps) == naps;
+/**
+ * mg_quiet_release - let CPUs refresh counts again
+ * @quiet:	of the meta-group
+ *
+ * Context: mg_group.mutex is held.
+ */
+void mg_quiet_release(struct mg_quiet *quiet)
+{
+	WRITE_ONCE(quiet->held, false);
+}
+
+/**
+ * mg_quiet_join - make a meta-group quiet
+ * @quiet:	of the meta-group
+ *
+ * Context: Process context, mg_group.mutex is held. Takes mg_idle_mutex.
+ * Return: 0, also if it is quiet already; or an error of mg_idle_join().
+ */
+int mg_quiet_join(struct mg_quiet *quiet)
+{
+	/* CPUs refresh counts from now on, so that the first sweep finds them. */
+	WRITE_ONCE(quiet->last_sweep, jiffies);
+	return mg_idle_join(&quiet->idle);
+}
+
+/**
+ * mg_quiet_leave - make a meta-group no longer quiet
+ * @quiet:	of the meta-group, quiet or not
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held, or @quiet has no
+ * other user. Takes mg_idle_mutex and mg_cpu.lock.
+ */
+void mg_quiet_leave(struct mg_quiet *quiet)
+{
+	unsigned int cpu;
+
+	if (!mg_idle_leave(&quiet->idle))
+		return;
+
+	/* mg_quiet_exit() no longer does it. */
+	for_each_possible_cpu(cpu) {
+		struct mg_cpu *on_cpu = &quiet->cpus->on_cpu[cpu];
+
+		raw_spin_lock_irq(&on_cpu->lock);
+		mg_cpu_idle_invalidate(on_cpu);
+		raw_spin_unlock_irq(&on_cpu->lock);
+	}
 }

@@ -1,32 +1,50 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/*
- * Quiet meta-groups: a CPU that sleeps is not woken to be read.
- */
 #ifndef MG_QUIET_H
 #define MG_QUIET_H
 
 #include <linux/compiler.h>
+#include <linux/jiffies.h>
 #include <linux/types.h>
-#include <asm/barrier.h>
 
-#include "group.h"
+#include "cpu.h"
+#include "idle.h"
 
-#define MG_MAX_QUIET	64	/* meta-groups; bounds the work before a sleep */
-
-int mg_quiet_join(struct mg_group *group);
-void mg_quiet_leave(struct mg_group *group);
-bool mg_quiet_read(struct mg_group *group, int cpu);
-
-/*
- * What was read on the way to sleep is no longer to be used, because the CPU
- * woke or its members change. @lock is held.
+/**
+ * struct mg_quiet - a meta-group's part in quiet mode
+ * @idle:	what idle CPUs call
+ * @cpus:	CPUs of the meta-group; constant
+ * @last_sweep:	time of the last sweep in jiffies; mg_group.mutex, READ_ONCE() by
+ *		CPUs that enter idle
+ * @held:	CPUs do not refresh counts; as @last_sweep
  */
-static inline void mg_quiet_wake(struct mg_cpu *on_cpu)
+struct mg_quiet {
+	struct mg_idle idle;
+	struct mg_cpus *cpus;
+	unsigned long last_sweep;
+	bool held;
+};
+
+void mg_quiet_init(struct mg_quiet *quiet, struct mg_cpus *cpus);
+int mg_quiet_join(struct mg_quiet *quiet);
+void mg_quiet_leave(struct mg_quiet *quiet);
+void mg_quiet_hold(struct mg_quiet *quiet);
+void mg_quiet_release(struct mg_quiet *quiet);
+
+/**
+ * mg_quiet_note_sweep - note that a sweep uses the counts of idle CPUs
+ * @quiet:	of the meta-group
+ *
+ * Each CPU that enters idle reads @last_sweep, so it is written only if it
+ * changes.
+ *
+ * Context: mg_group.mutex is held.
+ */
+static inline void mg_quiet_note_sweep(struct mg_quiet *quiet)
 {
-	if (on_cpu->naps & 1)
-		WRITE_ONCE(on_cpu->naps, on_cpu->naps + 1);
-	/* Pairs with the barrier before the second look in mg_quiet_read(). */
-	smp_wmb();
+	unsigned long now = jiffies;
+
+	if (quiet->last_sweep != now)
+		WRITE_ONCE(quiet->last_sweep, now);
 }
 
 #endif /* MG_QUIET_H */

@@ -1,168 +1,192 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One sweep: every member's record is brought up to date, with one broadcast
- * to the CPUs that have a running member.
+ * A sweep brings all records up to date, with one broadcast to the CPUs that have
+ * a member which only they can read.
  *
- * The task that sweeps holds mg_group.mutex and waits for all handlers, so
- * members, frames and masks stand still under them.
+ * The sweeping task holds mg_group.mutex and waits for all handlers, so members,
+ * frames and masks do not change while handlers run.
  */
 #include <linux/cpumask.h>
 #include <linux/ktime.h>
 #include <linux/minmax.h>
-#include <linux/perf_event.h>
 #include <linux/smp.h>
 
+#include "fixup.h"
 #include "group.h"
-#include "quiet.h"
-#include "read.h"
 #include "sweep.h"
 
 #define CREATE_TRACE_POINTS
 #include "trace.h"
 
-/*
- * A payload that does not fit doubles the room, up to MG_MAX_PAYLOAD, if there
- * is memory for it; an event that moves or grows may do so again, but not for
- * ever.
- */
+/* Bounds the repetitions while members move or grow again and again. */
 #define MG_SWEEP_TRIES	16
 
 /*
- * A CPU that is offline cannot be interrupted, but hotplug has taken the events
- * off it before: they can be read from here.
+ * Read the members of CPUs that are offline from this CPU. Hotplug has removed
+ * their events from the CPU before.
  */
 static void mg_sweep_offline(struct mg_group *group)
 {
 	int cpu;
 
-	for_each_cpu(cpu, group->targets) {
-		if (cpu_online(cpu))
-			continue;
-		cpumask_clear_cpu(cpu, group->targets);
-		cpumask_clear_cpu(cpu, group->running);
-		mg_read_from_here(group, cpu);
-		/* It has moved to a CPU that is online. */
-		if (cpumask_test_cpu(cpu, group->running))
-			group->unsettled = true;
+	cpumask_andnot(group->tmp_mask, group->targets, cpu_online_mask);
+	cpumask_and(group->ipi_mask, group->targets, cpu_online_mask);
+	group->targets = group->ipi_mask;
+	for_each_cpu(cpu, group->tmp_mask) {
+		cpumask_clear_cpu(cpu, group->cpus.running);
+		mg_cpu_read_remote(&group->cpus, cpu, false);
+		/* A member has moved to a CPU that is online. */
+		if (cpumask_test_cpu(cpu, group->cpus.running))
+			group->cpus.needs_retry = true;
 	}
 }
 
-/* The CPUs with members that are asked for and may be interrupted. */
-static void mg_sweep_select(struct mg_group *group, const struct cpumask *asked)
+/* The CPUs with members, or those of them in @req_mask. */
+static void mg_sweep_select(struct mg_group *group, const struct cpumask *req_mask)
 {
-	group->selected = group->cpus;
-	if (group->mode & PERF_METAGROUP_MODE_SPARE_ISOLATED) {
-		cpumask_andnot(group->chosen, group->cpus, group->spared);
-		group->selected = group->chosen;
+	group->selected = group->cpus.mask;
+	if (req_mask) {
+		cpumask_and(group->selected_mask, group->cpus.mask, req_mask);
+		group->selected = group->selected_mask;
 	}
-	if (asked) {
-		cpumask_and(group->chosen, group->selected, asked);
-		group->selected = group->chosen;
-	}
+}
+
+/* CPUs that are selected, needed and not to be skipped. */
+static void mg_sweep_ipi_mask(struct mg_group *group)
+{
+	cpumask_and(group->ipi_mask, group->selected, group->cpus.running);
+	if (group->mode & PERF_METAGROUP_MODE_SKIP_ISOLATED)
+		cpumask_andnot(group->ipi_mask, group->ipi_mask, group->skipped);
+	group->targets = group->ipi_mask;
 }
 
 /*
- * Interrupt all targets, and wait for them. on_each_cpu_mask() could wait, but
- * would look for the next CPU in a mask and at a cache line of its own for each;
- * when the first to be interrupted has long been done, that is what a sweep
- * takes. What handlers write is seen because this acquires what they release.
+ * Number the next broadcast. When the number wraps, mg_cpu.done is reset, so that
+ * no CPU that was not interrupted for 2^32 broadcasts seems to have completed it.
+ */
+static u32 mg_sweep_next_round(struct mg_cpus *cpus)
+{
+	unsigned int cpu;
+
+	if (unlikely(!++cpus->round)) {
+		for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+			cpus->on_cpu[cpu].done = 0;
+		cpus->round = 1;
+	}
+	return cpus->round;
+}
+
+/*
+ * Interrupt all targets and wait for their handlers. on_each_cpu_mask() could
+ * wait, but it would search the mask for each CPU and look at one more cache line
+ * per CPU. When the first handlers are done long before the last one is started,
+ * this is the longest part of a sweep. The acquire makes all writes of handlers
+ * visible.
  */
 static void mg_sweep_broadcast(struct mg_group *group)
 {
 	const unsigned long *masks = cpumask_bits(group->targets);
+	u32 round = mg_sweep_next_round(&group->cpus);
+	struct mg_cpu *on_cpu = group->cpus.on_cpu;
 	unsigned long left;
 	unsigned int i;
-	u32 done;
-	int cpu;
 
-	on_each_cpu_mask(group->targets, mg_read_here, group, false);
+	on_each_cpu_mask(group->targets, mg_cpu_read, &group->cpus, false);
 
-	for (i = 0; i < BITS_TO_LONGS(nr_cpu_ids); i++) {
-		for (left = masks[i]; left; left &= left - 1) {
-			cpu = i * BITS_PER_LONG + __ffs(left);
-			done = ++group->awaited[cpu];
-			smp_cond_load_acquire(&group->on_cpu[cpu].done, done == VAL);
-		}
+	for (i = 0; i < BITS_TO_LONGS(nr_cpu_ids); i++, on_cpu += BITS_PER_LONG) {
+		for (left = masks[i]; left; left &= left - 1)
+			smp_cond_load_acquire(&on_cpu[__ffs(left)].done, round == VAL);
 	}
 }
 
-static void mg_sweep_once(struct mg_group *group)
+/* The latest time of a handler. */
+static u64 mg_sweep_latest(const struct mg_group *group)
 {
-	struct cpumask *targets = group->targets;
+	u64 latest = 0;
 	int cpu;
 
-	group->unsettled = false;
+	for_each_cpu(cpu, group->targets)
+		latest = max(latest, group->cpus.on_cpu[cpu].now.mono);
+	return latest;
+}
 
-	if (unlikely(!cpumask_subset(group->selected, group->running))) {
-		cpumask_andnot(targets, group->selected, group->running);
-		for_each_cpu(cpu, targets)
-			mg_read_from_here(group, cpu);
-	}
+/* Read members that need no interrupt, or whose CPU is skipped. */
+static void mg_sweep_remote(struct mg_group *group)
+{
+	int cpu;
 
-	cpumask_and(targets, group->selected, group->running);
+	mg_sweep_ipi_mask(group);
+	cpumask_andnot(group->tmp_mask, group->selected, group->ipi_mask);
+	for_each_cpu(cpu, group->tmp_mask)
+		mg_cpu_read_remote(&group->cpus, cpu, cpumask_test_cpu(cpu, group->skipped));
+	/* CPUs of members that could not be read are added to @running. */
+	mg_sweep_ipi_mask(group);
+}
+
+/* Read members of idle CPUs, which are then not interrupted. */
+static void mg_sweep_idle(struct mg_group *group)
+{
+	int cpu;
+
+	mg_sweep_ipi_mask(group);
+	mg_quiet_note_sweep(&group->quiet);
+	for_each_cpu(cpu, group->targets)
+		if (mg_cpu_read_idle(&group->cpus, cpu))
+			cpumask_clear_cpu(cpu, group->ipi_mask);
+}
+
+/* Read all selected members. Return: the end of the sweep. */
+static u64 mg_sweep_once(struct mg_group *group)
+{
+	struct mg_cpus *cpus = &group->cpus;
+	u64 end;
+
+	group->cpus.needs_retry = false;
+	/* Usually no mask is written. */
+	group->targets = group->selected;
+	if (!cpumask_subset(group->selected, group->cpus.running) ||
+	    group->mode & PERF_METAGROUP_MODE_SKIP_ISOLATED)
+		mg_sweep_remote(group);
 	if (group->mode & PERF_METAGROUP_MODE_QUIET)
-		for_each_cpu(cpu, targets)
-			if (mg_quiet_read(group, cpu))
-				cpumask_clear_cpu(cpu, targets);
+		mg_sweep_idle(group);
 
 	/* CPUs cannot leave cpu_online_mask while preemption is disabled. */
 	preempt_disable();
-	if (unlikely(!cpumask_subset(targets, cpu_online_mask)))
+	if (unlikely(!cpumask_subset(group->targets, cpu_online_mask)))
 		mg_sweep_offline(group);
 	mg_sweep_broadcast(group);
 	preempt_enable();
+
+	end = ktime_get_ns();
+	/* perf_clock() may be ahead on another CPU, by @window at most. */
+	if (unlikely(end - cpus->begin < cpus->window))
+		end = max(end, mg_sweep_latest(group));
+	return end;
 }
 
 /*
- * See to the members that could not be read: grow what was too small, follow
- * what has moved. The error of a PMU is not cured by another try.
- *
- * Return: whether to sweep again, or an error.
+ * Read both clocks at the same time, perf_clock() last: an older one would give
+ * times in the future.
  */
-static int mg_sweep_settle(struct mg_group *group)
+static void mg_sweep_start_clock(struct mg_group *group)
 {
-	struct mg_event_info info;
-	u32 payload = 0;
-	bool again = false;
-	u32 i;
-	int err;
+	struct mg_cpus *cpus = &group->cpus;
+	unsigned long flags;
 
-	for (i = 0; i < group->nr_members; i++) {
-		struct mg_member *member = group->members[i];
-
-		if (!cpumask_test_cpu(member->cpu, group->selected))
-			continue;
-		switch (member->error) {
-		case -EMSGSIZE:
-			mg_event_describe(&member->source, &info, NULL, 0);
-			payload = max(payload, info.payload);
-			again = true;
-			break;
-		case -EAGAIN:
-			mg_group_rehome(group, member);
-			again = true;
-			break;
-		}
-	}
-
-	if (payload) {
-		u32 room = mg_snapshot_room(&group->snapshot);
-
-		err = mg_group_grow(group, clamp_t(u32, 2 * room, payload, MG_MAX_PAYLOAD));
-		if (err)
-			err = mg_group_grow(group, payload);
-		if (err)
-			return err;
-	}
-	return again;
+	local_irq_save(flags);
+	cpus->begin = ktime_get_ns();
+	cpus->clock_offset = cpus->begin - mg_perf_clock(smp_processor_id());
+	local_irq_restore(flags);
 }
 
-static void mg_sweep_account(struct mg_group *group, u64 begin, u64 end)
+static void mg_sweep_account(struct mg_group *group, u64 end)
 {
-	struct perf_metagroup_snapshot *head = group->snapshot.head;
+	struct perf_metagroup_snapshot *head = group->cpus.sink.base;
 	struct mg_stats *stats = &group->stats;
-	u64 duration = end - begin;
+	u64 duration = end - group->cpus.begin;
 
+	/* Most sweeps take longer than that, and their handlers run earlier. */
+	group->cpus.window = duration - duration / 8;
 	stats->sweeps++;
 	stats->last = duration;
 	stats->total += duration;
@@ -170,55 +194,83 @@ static void mg_sweep_account(struct mg_group *group, u64 begin, u64 end)
 		stats->max = duration;
 
 	head->sequence = stats->sweeps;
-	head->begin = begin;
+	head->begin = group->cpus.begin;
 	head->end = end;
+}
+
+/* Have frames in the copy that is written next, with records as of the last sweep. */
+static void mg_sweep_prepare(struct mg_group *group)
+{
+	struct mg_member *member;
+	int cpu;
+
+	if (!mg_frames_prepare(&group->frames) || group->selected == group->cpus.mask)
+		return;
+	cpumask_andnot(group->tmp_mask,
+		       group->swept_all ? group->cpus.mask : group->swept_mask,
+		       group->selected);
+	for_each_cpu(cpu, group->tmp_mask)
+		for (member = group->cpus.on_cpu[cpu].first; member; member = member->next)
+			mg_frames_carry_over(&group->frames, member);
 }
 
 /**
  * mg_sweep - bring records up to date
- * @group:	whose mutex is held
- * @asked:	for members on these CPUs, or NULL: on all
+ * @group:	the meta-group
+ * @req_mask:	only members on these CPUs; NULL for all
  *
- * Return: 0, or -ENOMEM, -E2BIG if an event group grew and there is no room
- * for it. Members that could not be read are marked stale in their records.
+ * Members that could not be read are marked STALE in their records.
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes ctx->lock.
  */
-int mg_sweep(struct mg_group *group, const struct cpumask *asked)
+void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
 {
 	int tries = MG_SWEEP_TRIES;
-	u64 begin, end;
-	int again;
+	bool again;
+	u64 end;
 
 	lockdep_assert_held(&group->mutex);
 	trace_perf_metagroup_sweep_begin(group);
-	mg_snapshot_write_begin(&group->snapshot);
+	mg_sweep_select(group, req_mask);
+	mg_sweep_prepare(group);
 	do {
-		mg_sweep_select(group, asked);
-		begin = ktime_get_ns();
-		mg_sweep_once(group);
-		end = ktime_get_ns();
-		again = 0;
-		if (unlikely(READ_ONCE(group->unsettled)) && --tries)
-			again = mg_sweep_settle(group);
-	} while (again > 0);
+		group->cpus.sink = mg_frames_sink(&group->frames);
+		mg_sweep_start_clock(group);
+		end = mg_sweep_once(group);
+		again = false;
+		if (unlikely(READ_ONCE(group->cpus.needs_retry)) && --tries) {
+			again = mg_fixup(group);
+			mg_sweep_select(group, req_mask);
+		}
+	} while (again);
 
-	mg_sweep_account(group, begin, end);
-	mg_snapshot_write_end(&group->snapshot);
-	trace_perf_metagroup_sweep_end(group, end - begin);
-	return again;
+	group->swept_all = group->selected == group->cpus.mask;
+	if (!group->swept_all)
+		cpumask_copy(group->swept_mask, group->selected);
+	mg_sweep_account(group, end);
+	mg_snapshot_publish(&group->frames.snapshot);
+	trace_perf_metagroup_sweep_end(group, end - group->cpus.begin);
 }
 
-/* After a sweep: the error of the first member that it left stale, or 0. */
+/**
+ * mg_sweep_error - the error of the last sweep, as a RAW read returns it
+ * @group:	the meta-group
+ *
+ * Context: mg_group.mutex is held since the sweep.
+ * Return: the error of the first member that is STALE, or 0.
+ */
 int mg_sweep_error(const struct mg_group *group)
 {
 	u32 i;
 
-	if (likely(!group->unsettled))
+	if (likely(!group->cpus.needs_retry))
 		return 0;
-	for (i = 0; i < group->nr_members; i++) {
-		const struct mg_member *member = group->members[i];
+	for (i = 0; i < group->frames.nr_members; i++) {
+		const struct mg_member *member = group->frames.members[i];
 
 		if (member->error && cpumask_test_cpu(member->cpu, group->selected))
-			return member->error == -EMSGSIZE ? -EAGAIN : member->error;
+			return member->error == -EMSGSIZE || member->error == -EBUSY ?
+				-EAGAIN : member->error;
 	}
 	return 0;
 }

@@ -5,7 +5,7 @@
 struct cpumask;
 struct mg_group;
 
-int mg_sweep(struct mg_group *group, const struct cpumask *asked);
+void mg_sweep(struct mg_group *group, const struct cpumask *req_mask);
 int mg_sweep_error(const struct mg_group *group);
 
 #endif /* MG_SWEEP_H */

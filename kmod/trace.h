@@ -19,8 +19,8 @@ TRACE_EVENT(perf_metagroup_sweep_begin,
 	),
 	TP_fast_assign(
 		__entry->group = group;
-		__entry->members = group->nr_members;
-		__entry->cpus = cpumask_weight(group->cpus);
+		__entry->members = group->frames.nr_members;
+		__entry->cpus = cpumask_weight(group->cpus.mask);
 	),
 	TP_printk("group=%p members=%u cpus=%u",
 		  __entry->group, __entry->members, __entry->cpus)

@@ -87,6 +87,35 @@ class Report(TableTest):
         self.assertEqual(self.last_line("report", test("lint: shell", ""), text.replace(*ended)),
                          "1 passed, 0 failed, 1 skipped")
 
+    def guest(self, *summary: str, verdict: str = "Passed", again: bool = False) -> str:
+        first = "tier: uapi\nAll tests passed (9 assertions in 3 test cases)\n"
+        output = (BOOTING.format("6.1") + first +
+                  ("the emulator failed: once more from the beginning ...\n" + first) * again +
+                  "tier: tools\n" + SKIP + "test cases: 12 | 9 passed | 2 failed | 1 skipped\n" +
+                  "".join(f"tests/vm/run: {line}\n" for line in summary))
+        return test("guest: 6.1, 2 CPUs", output, verdict)
+
+    def test_every_tier_of_a_guest_has_a_row(self) -> None:
+        for again in (False, True):
+            text = self.run_on("report", self.guest("uapi: status 0, 5 s", "tools: status 1, 7 s",
+                                                    verdict="Failed", again=again), status=1)
+            self.assertRegex(text, r"(?m)^uapi: 6.1, 2 CPUs +3 +0 +0 +5.0$")
+            self.assertRegex(text, r"(?m)^tools: 6.1, 2 CPUs +9 +2 +1 +7.0$")
+            self.assertIn("skipped: tools: 6.1, 2 CPUs: no userfaultfd\n", text)
+            self.assertEqual(text.splitlines()[-1], "12 passed, 2 failed, 1 skipped")
+
+    def test_a_tier_of_a_guest_that_did_not_run_failed(self) -> None:
+        text = self.run_on("report", self.guest("uapi: status 0, 5 s", "unit: not run",
+                                                verdict="Failed"), status=1)
+        self.assertRegex(text, r"(?m)^unit: 6.1, 2 CPUs +0 +1 +0 +0.0$")
+
+    def test_a_guest_that_ends_without_results_failed(self) -> None:
+        self.assertEqual(self.last_line("report", self.guest(verdict="Failed"), status=1),
+                         "9 passed, 2 failed, 1 skipped")
+        self.assertEqual(self.last_line("report", test("guest: 6.1, 2 CPUs", "tier: uapi\n",
+                                                       "Failed"), status=1),
+                         "0 passed, 1 failed, 0 skipped")
+
     def test_a_run_of_nothing_fails(self) -> None:
         self.assertEqual(self.last_line("report", status=1), "0 passed, 0 failed, 0 skipped")
 
@@ -105,6 +134,13 @@ class Matrix(TableTest):
         self.assertEqual(self.row(text, "6.1"), "6.1 amd64 11/0/1 2 s -".split())
         self.assertEqual(self.row(text, "6.12"), "6.12 amd64 - 3/0/0 2 s".split())
         self.assertEqual(text.splitlines()[-1], "14 passed, 0 failed, 1 skipped")
+
+    def test_a_tier_that_one_kernel_alone_runs_with_more_cpus_has_no_column(self) -> None:
+        passed = "All tests passed (9 assertions in 3 test cases)\n"
+        text = self.run_on("matrix-table", *(test(f"uapi: {guest}", passed) for guest in (
+            "6.1, 2 CPUs", "6.12, 2 CPUs", "5.10, 2 CPUs", "6.1, 5 CPUs")))
+        self.assertNotIn("5 CPUs", text)
+        self.assertEqual(text.splitlines()[-1], "12 passed, 0 failed, 0 skipped")
 
     def test_every_skip_has_its_reason_and_its_guests(self) -> None:
         other = test("uapi: 6.12, 5 CPUs", "All tests passed (9 assertions in 3 test cases)\n")
@@ -127,6 +163,7 @@ class Matrix(TableTest):
 
     def published(self, *tests: str, status: int = 0) -> str:
         (self.directory / "VERSION").write_text("1.2.3\n")
+        (self.directory / "docs").mkdir()
         readme = self.directory / "README.md"
         readme.write_text(f"before\n{MARKS[0]}\nold\n{MARKS[1]}\nafter\n")
         self.run_on("matrix-table", *tests, options=("--publish", str(self.directory)),
@@ -138,8 +175,12 @@ class Matrix(TableTest):
         self.assertTrue(text.startswith(f"before\n{MARKS[0]}\n\nTest cases of version 1.2.3 "))
         self.assertTrue(text.endswith(f"\n\n{MARKS[1]}\nafter\n"))
         self.assertIn("\n| 6.1.0-9-amd64 | amd64 | 11 (1 skipped) | not run |\n", text)
-        self.assertIn("\n- uapi: no userfaultfd: everywhere\n", text)
         self.assertNotIn("old", text)
+
+    def test_what_was_skipped_is_published_on_a_page_of_its_own(self) -> None:
+        self.assertNotIn("userfaultfd", self.published(self.PASSED))
+        page = (self.directory / "docs/skipped-tests.md").read_text()
+        self.assertIn("\n- uapi: no userfaultfd: everywhere\n", page)
 
     def test_a_run_that_failed_is_not_published(self) -> None:
         self.assertIn("old", self.published(self.PASSED, not_run("uapi: 6.12, 2 CPUs"), status=1))

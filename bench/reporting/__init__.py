@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: MIT
-"""What bench/report does, one idea per file."""
+"""Reads the results of metagroup_bench, judges the goals, and writes the report."""

@@ -1,18 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Where and how was measured, as bench/run noted it, and the proof of the rig."""
+"""The environment of a run and the proof of slow motion, as bench/run wrote them."""
 
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-# Keys of the file `environment`, lines KEY=VALUE, in the order they are shown.
+# Keys of environment.json, in the order of the report.
 KEYS = {
     "mode": "mode",
     "version": "version of the project",
     "date": "date",
     "resumed": "resumed",
-    "kernel": "kernel",
     "qemu": "QEMU",
     "rate": "instructions per second of each CPU",
     "host_cpu": "host's CPU",
@@ -24,6 +23,7 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Environment:
+    kernel: str = ""
     values: dict[str, str] = field(default_factory=dict)
     proof: dict[str, Any] | None = None
 
@@ -32,48 +32,35 @@ class Environment:
         return self.values.get("mode") == "slow motion"
 
     @property
-    def rate(self) -> float | None:
-        """Instructions per second of a CPU in slow motion."""
-        try:
-            return float(self.values["rate"]) if self.slow_motion else None
-        except (KeyError, ValueError):
-            return None
-
-    @property
     def title(self) -> str:
-        """What stands above tables and plots."""
-        kernel = f"Linux {self.values['kernel']}" if "kernel" in self.values else ""
-        rate = f"at {self.rate / 1e6:g} M instructions/s" if self.rate else ""
-        words = f"{self.values.get('mode', '')} {rate}".strip()
-        return ", ".join(part for part in (kernel, words) if part)
+        """The heading of tables and plots."""
+        kernel = f"Linux {self.kernel}" if self.kernel else ""
+        mode = self.values.get("mode", "")
+        if self.slow_motion and "rate" in self.values:
+            mode += f" at {float(self.values['rate']) / 1e6:g} M instructions/s"
+        return ", ".join(part for part in (kernel, mode) if part)
 
 
-def read_environment(directory: Path, problems: list[str]) -> Environment:
-    """Both files are optional to the report, but that one is missing is said."""
-    values: dict[str, str] = {}
-    path = directory / "environment"
-    try:
-        for line in path.read_text(encoding="utf-8").splitlines():
-            key, _, value = line.partition("=")
-            values[key.strip()] = value.strip()
-    except OSError as error:
-        problems.append(f"{path}: {error.strerror}; the report does not say where was measured")
+def read_environment(directory: Path, kernel: str, problems: list[str]) -> Environment:
+    """A missing file is a problem, but no reason to write no report."""
+    values = _read(directory / "environment.json", problems, "the report does not say where "
+                   "and how was measured") or {}
     proof = None
     if values.get("mode") == "slow motion":
-        proof = _read_proof(directory / "proof.json", problems)
-    return Environment(values, proof)
+        proof = _read(directory / "proof.json", problems, "nothing shows that slow motion was even")
+    return Environment(kernel, values, proof)
 
 
-def _read_proof(path: Path, problems: list[str]) -> dict[str, Any] | None:
+def _read(path: Path, problems: list[str], missing: str) -> dict[str, Any] | None:
     try:
-        proof = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        problems.append(f"{path}: {error.strerror}; nothing shows that slow motion was even")
+        problems.append(f"{path}: {error.strerror}; {missing}")
         return None
     except ValueError as error:
-        problems.append(f"{path}: not JSON ({error}); run bench/slowmo/prove again")
+        problems.append(f"{path}: not JSON ({error}); measure again with bench/run")
         return None
-    if not isinstance(proof, dict):
-        problems.append(f"{path}: not an object; run bench/slowmo/prove again")
+    if not isinstance(document, dict):
+        problems.append(f"{path}: not an object; measure again with bench/run")
         return None
-    return proof
+    return document

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What Google Benchmark wrote, as measurements: one way under one condition."""
+"""Measurements, one method under one condition, from the JSON of Google Benchmark."""
 
 import json
 import re
@@ -10,14 +10,14 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-# The part of its time by which the host may fall behind before a figure says more about the host.
+# A repetition is invalid if the host was late by more than this fraction of the time.
 LATE_LIMIT = 0.05
 
-COUNTERS = ("syscalls", "ipis", "wakeups", "monitor_insns", "target_insns", "skew_ns",
+COUNTERS = ("syscalls", "ipis", "wakeups", "reader_insns", "target_insns", "skew_ns",
             "memory_bytes", "late")
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-_NAME = re.compile(r"(?P<way>\w+)/(?P<targets>idle|busy)/cpus:(?P<cpus>\d+)"
+_NAME = re.compile(r"(?P<method>\w+)/(?P<targets>idle|busy)/cpus:(?P<cpus>\d+)"
                    r"/events:(?P<events>\d+)/groups:(?P<groups>\d+)(/.*)?")
 
 
@@ -39,7 +39,7 @@ def plural(count: int, noun: str) -> str:
 
 @dataclass(frozen=True)
 class Spread:
-    """A figure over the repetitions that are to be believed."""
+    """Of a figure over the valid repetitions."""
     median: float
     p10: float
     p90: float
@@ -58,13 +58,30 @@ class Spread:
 
 class Status(Enum):
     VALID = "valid"
-    LATE = "late"  # measured, but the host was too slow: no figure is reported
-    SKIPPED = "skipped"  # could not run here
+    LATE = "late"  # the host was too slow: there are no figures
+    SKIPPED = "skipped"  # not available on this machine
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of the table in bench/methods/methods.cpp, which every file of results contains."""
+    name: str
+    role: str = "existing"  # or module, floor, reference, setup
+    summary: str = ""
+
+    @property
+    def is_sweep(self) -> bool:
+        """Its time can be compared with that of other methods."""
+        return self.role in ("existing", "module", "floor")
+
+    @property
+    def plotted(self) -> bool:
+        return self.role in ("existing", "module")
 
 
 @dataclass(frozen=True)
 class Measurement:
-    way: str
+    method: str
     condition: Condition
     status: Status
     reason: str = ""  # why there are no figures
@@ -80,38 +97,41 @@ class Measurement:
 
 @dataclass
 class Results:
-    """All measurements, and what went wrong in reading them."""
+    """All measurements, and the errors in reading them."""
     measurements: dict[tuple[Condition, str], Measurement] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    methods: dict[str, Method] = field(default_factory=dict)  # in the order of tables
+    kernel: str = ""
 
     def add(self, measurement: Measurement, source: str) -> None:
-        key = (measurement.condition, measurement.way)
+        key = (measurement.condition, measurement.method)
         if key in self.measurements:
-            self.problems.append(f"{source}: {measurement.way} was measured before with "
+            self.problems.append(f"{source}: {measurement.method} was measured before with "
                                  f"{measurement.condition}; the first figures are kept")
             return
         self.measurements[key] = measurement
 
-    def get(self, condition: Condition, way: str) -> Measurement | None:
-        return self.measurements.get((condition, way))
+    def get(self, condition: Condition, method: str) -> Measurement | None:
+        return self.measurements.get((condition, method))
 
     def conditions(self) -> list[Condition]:
         return sorted({condition for condition, _ in self.measurements})
 
     def of(self, condition: Condition) -> dict[str, Measurement]:
-        return {way: m for (c, way), m in self.measurements.items() if c == condition}
+        return {method: m for (c, method), m in self.measurements.items() if c == condition}
 
     def with_status(self, status: Status) -> list[Measurement]:
         return [m for m in self.measurements.values() if m.status is status]
 
 
 def read_results(files: Iterable[Path]) -> Results:
-    """Reads all that can be read; the rest becomes a problem that says what to do."""
+    """Reads what is valid; errors become problems with a remedy."""
     results = Results()
     for path in files:
         try:
             document = json.loads(path.read_text(encoding="utf-8"))
             runs = _runs(document)
+            _add_context(results, document.get("context", {}))
         except OSError as error:
             results.problems.append(f"{path}: {error.strerror}; measure this condition again")
             continue
@@ -128,44 +148,53 @@ def read_results(files: Iterable[Path]) -> Results:
 
 
 def _runs(document: Any) -> dict[str, list[dict[str, Any]]]:
-    """The repetitions of each benchmark; aggregates are computed here, from what is believed."""
+    """The repetitions of each benchmark. Its aggregates include invalid repetitions."""
     runs: dict[str, list[dict[str, Any]]] = {}
-    for run in document["benchmarks"] if "benchmarks" in document else []:
+    for run in document.get("benchmarks", []):
         if run.get("run_type") != "aggregate":
             runs.setdefault(str(run.get("run_name", run["name"])), []).append(run)
     return runs
+
+
+def _add_context(results: Results, context: dict[str, Any]) -> None:
+    results.kernel = results.kernel or str(context.get("kernel", ""))
+    for line in str(context.get("methods", "")).splitlines():
+        method = Method(*line.split("\t"))
+        results.methods.setdefault(method.name, method)
 
 
 def _add(results: Results, source: str, name: str, repetitions: list[dict[str, Any]]) -> None:
     match = _NAME.fullmatch(name)
     if not match:
         results.problems.append(f"{source}: the name {name} is not of the form "
-                                "WAY/TARGETS/cpus:N/events:E/groups:G; left out")
+                                "METHOD/TARGETS/cpus:N/events:E/groups:G; left out")
         return
     condition = Condition(int(match["cpus"]), match["targets"], int(match["events"]),
                           int(match["groups"]))
     try:
-        results.add(_measurement(match["way"], condition, repetitions), source)
+        results.methods.setdefault(match["method"], Method(match["method"]))
+        results.add(_measurement(match["method"], condition, repetitions), source)
     except (KeyError, ValueError, TypeError) as error:
         results.problems.append(f"{source}: {name} has no usable figures ({error!r}); left out")
 
 
-def _measurement(way: str, condition: Condition, repetitions: list[dict[str, Any]]) -> Measurement:
+def _measurement(method: str, condition: Condition,
+                 repetitions: list[dict[str, Any]]) -> Measurement:
     for run in repetitions:
         if run.get("error_occurred") or run.get("skipped"):
             reason = run.get("error_message") or run.get("skip_message") or "no reason given"
-            return Measurement(way, condition, Status.SKIPPED, str(reason))
-    believed = [run for run in repetitions if float(run.get("late", 0)) <= LATE_LIMIT]
-    late = len(repetitions) - len(believed)
+            return Measurement(method, condition, Status.SKIPPED, str(reason))
+    valid = [run for run in repetitions if float(run.get("late", 0)) <= LATE_LIMIT]
+    late = len(repetitions) - len(valid)
     if late * 2 > len(repetitions):
         worst = max(float(run["late"]) for run in repetitions)
-        return Measurement(way, condition, Status.LATE,
-                           f"the host fell behind by up to {worst:.0%} in {late} of "
+        return Measurement(method, condition, Status.LATE,
+                           f"the host was late by up to {worst:.0%} in {late} of "
                            f"{len(repetitions)} repetitions", late_repetitions=late)
-    time = Spread.of([float(run["real_time"]) * _SECONDS[run["time_unit"]] for run in believed])
+    time = Spread.of([float(run["real_time"]) * _SECONDS[run["time_unit"]] for run in valid])
     counters = {}
     for name in COUNTERS:
-        values = [float(run[name]) for run in believed if name in run]
+        values = [float(run[name]) for run in valid if name in run]
         if values:
             counters[name] = Spread.of(values)
-    return Measurement(way, condition, Status.VALID, "", time, counters, late)
+    return Measurement(method, condition, Status.VALID, "", time, counters, late)

@@ -1,119 +1,97 @@
 # SPDX-License-Identifier: MIT
-"""What is plotted: figures of one number of events and groups, for idle and for busy targets."""
+"""Plots of the conditions that the goals are about, as SVG and PNG."""
 
-import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from shutil import which
 
-from .comparison import Row, compare
+import matplotlib
+from matplotlib import pyplot
+from matplotlib.axes import Axes
+
+from . import goals
+from .comparison import Row, compare, number
 from .environment import Environment
-from .gnuplot import FONT, Bar, Line, bar_chart, line_chart
-from .goals import CPUS, EVENTS, GROUPS
-from .measurements import Results, plural
-from .ways import Role, Way
+from .measurements import Method, Results
+
+# Colours that most colour-blind people can tell apart (Okabe and Ito, and more), with markers for
+# all others, by position in the table of methods.
+STYLES = (("#D55E00", "o"), ("#8C564B", "^"), ("#7F7F7F", "s"), ("#CC79A7", "D"), ("#E69F00", "v"),
+          ("#B8A400", "P"), ("#56B4E9", "X"), ("#0072B2", "o"), ("#009E73", "s"), ("#332288", "^"))
+CURVES: dict[str, tuple[str, str, Callable[[Row], float | None]]] = {
+    "sweep-time": ("Time of one sweep over all CPUs", "s",
+                   lambda row: row.measurement.figure("time")),
+    "skew": ("Skew: from the oldest to the newest sample", "s",
+             lambda row: (row.measurement.figure("skew_ns") or 0) * 1e-9),
+    "samples": ("Max samples/s of one reader", "", lambda row: row.samples_per_second),
+}
+
+matplotlib.use("svg")
+matplotlib.rcParams.update({
+    "figure.figsize": (9, 5.6), "axes.spines.top": False, "axes.spines.right": False,
+    "svg.fonttype": "none", "svg.hashsalt": "bench/report", "savefig.dpi": 150})
 
 
-@dataclass(frozen=True)
-class Plot:
-    name: str  # of the files, without .svg and .png
-    title: str
-    script: str
-
-
-@dataclass(frozen=True)
-class _Curve:
-    name: str
-    title: str
-    axis: str
-    value: Callable[[Row], float | None]
-    seconds: bool = True
-    floor: bool = False
-
-
-_CURVES = (
-    _Curve("sweep-time", "Time of one sweep over all CPUs", "time of a sweep",
-           lambda row: row.measurement.figure("time"), floor=True),
-    _Curve("skew", "Skew: from the first to the last CPU's sample", "skew",
-           lambda row: (row.measurement.figure("skew_ns") or 0) * 1e-9),
-    _Curve("samples", "Samples of a CPU that one reader can take", "samples per second",
-           lambda row: row.samples_per_second, seconds=False),
-)
-
-
-def make_plots(results: Results, environment: Environment) -> list[Plot]:
-    plots = []
+def write_plots(results: Results, environment: Environment, directory: Path) -> dict[str, str]:
+    """Returns the title of each plot by the name of its files."""
+    plots = {}
     for targets in ("idle", "busy"):
-        conditions = [c for c in results.conditions()
-                      if (c.targets, c.events, c.groups) == (targets, EVENTS, GROUPS)]
-        if not conditions:
-            continue
-        rows = {c.cpus: [row for row in compare(results, c) if row.valid] for c in conditions}
-        for curve in _CURVES:
-            plots += _curve_plot(curve, targets, rows, environment)
-        plots += _disturbance(targets, rows, environment)
+        rows = {c.cpus: [row for row in compare(results, c) if row.valid]
+                for c in results.conditions()
+                if (c.targets, c.events, c.groups) == (targets, goals.EVENTS, goals.GROUPS)}
+        charts = {name: (title, _lines(rows, unit, value, name == "sweep-time"))
+                  for name, (title, unit, value) in CURVES.items()}
+        charts["disturbance"] = ("Instructions on a target CPU per sample", _bars(rows))
+        for name, (title, draw) in charts.items():
+            figure, axes = pyplot.subplots()
+            if draw(axes):
+                axes.set_title(f"{title}, {targets}\n{environment.title}")
+                for suffix in ("svg", "png"):
+                    figure.savefig(directory / f"{name}-{targets}.{suffix}", bbox_inches="tight")
+                plots[f"{name}-{targets}"] = f"{title}, {targets}"
+            pyplot.close(figure)
     return plots
 
 
-def render(plots: list[Plot], directory: Path, problems: list[str]) -> list[Plot]:
-    """Writes script, SVG and PNG of each; returns those for which it worked."""
-    if plots and not which("gnuplot"):
-        problems.append("plots: gnuplot is missing; it is in the Debian package gnuplot-nox")
-        return []
-    return [plot for plot in plots if _render(plot, directory, problems)]
+def _lines(rows: dict[int, list[Row]], unit: str, value: Callable[[Row], float | None],
+           floor: bool) -> Callable[[Axes], bool]:
+    def draw(axes: Axes) -> bool:
+        lines: dict[Method, list[tuple[int, float]]] = {}
+        for cpus, row in ((cpus, row) for cpus in rows for row in rows[cpus]):
+            shown = row.method.plotted or (floor and row.method.role == "floor")
+            if shown and (figure := value(row)):
+                lines.setdefault(row.method, []).append((cpus, figure))
+        for method, points in sorted(lines.items(), key=lambda line: -line[1][-1][1]):
+            axes.plot(*zip(*points), label=method.name, **_style(method, rows))
+        axes.set_xscale("log", base=2)
+        axes.set_yscale("log")
+        axes.set_xticks(list(rows), map(str, rows))
+        axes.set_xlabel("CPUs")
+        axes.yaxis.set_major_formatter(lambda figure, _: number(figure, unit))
+        axes.grid(linewidth=0.3)
+        if lines:  # in the order of the lines' ends
+            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+        return any(method.plotted for method in lines)
+    return draw
 
 
-def _render(plot: Plot, directory: Path, problems: list[str]) -> bool:
-    script = directory / f"{plot.name}.gp"
-    script.write_text(plot.script, encoding="utf-8")
-    done = subprocess.run(["gnuplot", script.name], cwd=directory, capture_output=True, text=True,
-                          check=False)
-    if done.returncode or done.stderr:
-        problems.append(f"{script}: gnuplot failed: {done.stderr.strip()}")
-        return False
-    # Where that font is not, one of the same widths, so that nothing moves.
-    svg = directory / f"{plot.name}.svg"
-    svg.write_text(svg.read_text(encoding="utf-8").replace(
-        f'font-family="{FONT}"', f'font-family="{FONT}, Verdana, sans-serif"'), encoding="utf-8")
-    return True
+def _bars(rows: dict[int, list[Row]]) -> Callable[[Axes], bool]:
+    def draw(axes: Axes) -> bool:
+        cpus = goals.CPUS if goals.CPUS in rows else max(rows, default=0)
+        bars = [(row.method, figure) for row in rows.get(cpus, []) if row.method.plotted
+                and (figure := row.measurement.figure("target_insns")) is not None]
+        drawn = axes.barh([method.name for method, _ in bars],
+                          [max(figure, 0) for _, figure in bars],
+                          color=[_style(method, rows)["color"] for method, _ in bars])
+        axes.bar_label(drawn, [number(figure) for _, figure in bars], padding=4)
+        axes.invert_yaxis()
+        axes.set_xlabel(f"instructions, {cpus} CPUs")
+        return bool(bars)
+    return draw
 
 
-def _curve_plot(curve: _Curve, targets: str, rows: dict[int, list[Row]],
-                environment: Environment) -> list[Plot]:
-    points: dict[Way, list[tuple[float, float]]] = {}
-    for cpus, of_cpus in rows.items():
-        for row in of_cpus:
-            value = curve.value(row)
-            shown = row.way.plotted or (curve.floor and row.way.role is Role.FLOOR)
-            if shown and value:
-                points.setdefault(row.way, []).append((cpus, value))
-    if not any(way.plotted for way in points):
-        return []
-    scale, axis = 1.0, curve.axis
-    if curve.seconds:
-        most = max(value for values in points.values() for _, value in values)
-        scale, unit = (1e3, "ms") if most >= 1e-3 else (1e6, "µs")
-        axis += f" [{unit}]"
-    lines = [Line(way, [(cpus, value * scale) for cpus, value in values])
-             for way, values in points.items()]
-    name, title = f"{curve.name}-{targets}", f"{curve.title}, {targets}"
-    return [Plot(name, title, line_chart(name, title, _conditions(environment), axis, lines))]
-
-
-def _disturbance(targets: str, rows: dict[int, list[Row]],
-                 environment: Environment) -> list[Plot]:
-    cpus = CPUS if CPUS in rows else max(rows)
-    bars = [Bar(row.way, value) for row in rows[cpus]
-            if row.way.plotted and (value := row.measurement.figure("target_insns")) is not None]
-    if not bars:
-        return []
-    name = f"disturbance-{targets}"
-    title = f"What a sample costs the CPU that is read, {targets}, {plural(cpus, 'CPU')}"
-    return [Plot(name, title, bar_chart(name, title, _conditions(environment),
-                                        "instructions on the target per sample", bars))]
-
-
-def _conditions(environment: Environment) -> str:
-    what = f"{plural(EVENTS, 'event')}, {plural(GROUPS, 'group')} per CPU"
-    return ", ".join(part for part in (what, environment.title) if part)
+def _style(method: Method, rows: dict[int, list[Row]]) -> dict[str, object]:
+    if method.role == "floor":
+        return {"color": "#444444", "linestyle": "--"}
+    names = [row.method.name for some in rows.values() for row in some if row.method.plotted]
+    color, marker = STYLES[list(dict.fromkeys(names)).index(method.name) % len(STYLES)]
+    return {"color": color, "marker": marker, "linewidth": 2 if method.role == "module" else 1.2}

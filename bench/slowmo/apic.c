@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Linux maps the registers where the fixed addresses of x86-64 end, and its instructions have that
-// address, or that of the page with the register's offset elsewhere, as a displacement. The numbers
-// of CPUs are those of their APICs, as QEMU gives them.
+// The plugin interface reports no interrupts, so writes to the local APIC are found in the code.
+// Linux maps the APIC at a fixed address, which its instructions contain as a displacement. QEMU
+// numbers APICs as CPUs.
 #include "apic.h"
 
 #include <string.h>

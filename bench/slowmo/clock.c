@@ -11,58 +11,59 @@
 
 #include "page.h"
 
-// Who is waited for may be in QEMU, waiting that all others come out of the guest's code. So
-// waiting ends, for one block.
-#define PATIENCE_NS INT64_C(100000000)
+// The CPU that is waited for may itself wait in QEMU until all others have left guest code. So a
+// wait ends after this time, for one block.
+#define WAIT_NS INT64_C(100000000)
 
-// An interrupt that does not wake its CPU, as that is offline.
-#define MOST_WAKING_NS INT64_C(500000000)
+// After this time an interrupted CPU that has not resumed is taken to be offline.
+#define MAX_WAKING_NS INT64_C(500000000)
 
-// Real time that is lost by more than this is not made up for.
-#define MOST_LAG INT64_C(1000000000)
+// A clock that is later than the host's by more than this does not catch up.
+#define MAX_LAG INT64_C(1000000000)
 
-// Shorter sleeps are not worth their while.
-#define LEAST_SLEEP INT64_C(50000000)
+// Shorter sleeps cost more than they save.
+#define MIN_SLEEP INT64_C(50000000)
 
-// A CPU that is parked may have been interrupted by its timer.
+// A parked CPU resumes after this time, since its timer may have interrupted it.
 #define PARKED_NS INT64_C(4000000)
 
 enum state {
-    AWAY,   // halted or parked, or all are at full speed: nobody waits for it
+    AWAY,   // halted or parked, or all are at full speed: not waited for
     WAKING, // interrupted at `shown` while it was halted or parked
     SLOW,   // has something to execute
 };
 
 struct clock {
-    int64_t time;  // of its thread; SLOW: what it is at
-    int64_t check; // of its thread: when to look at the others
-    bool slow;     // of its thread: state is SLOW, or clock_leave() was for it too
+    // Used by its own thread only.
+    int64_t time;  // current while SLOW
+    int64_t check; // time at which to compare with the other clocks
+    bool slow;     // state is SLOW, or another thread has called clock_leave()
 
-    // By `lock`.
+    // Protected by `lock`.
     enum state state;
     bool may_wake;        // halted or parked
     uint32_t waits;       // a futex: 0 once it may go on
-    int64_t shown;        // `time` as others know it
-    int64_t woken_ns;     // WAKING: since when, by the host's clock
+    int64_t shown;        // `time` for other threads
+    int64_t woken_ns;     // WAKING: when it was interrupted, by the host's clock
     uint64_t resumed;     // `resumes` when it resumed last
-    uint64_t resumes_was; // of its thread: `resumes` before it interrupted another
+    uint64_t resumes_was; // own thread: `resumes` before it interrupted another
 } __attribute__((aligned(64)));
 
 static struct clock clocks[SLOWMO_MAX_CPUS];
 static unsigned int nr_clocks;
-static int64_t most_lead;
+static int64_t max_lead;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static bool slow;        // by `lock`: there is an order
-static uint64_t resumes; // by `lock`, read without
+static bool slow;        // protected by `lock`
+static uint64_t resumes; // written under `lock`, read without
 
-// What it is later than the host's clock while all are AWAY. By `lock`.
-static int64_t rest;
+// Offset of the common clock from the host's while all are AWAY. Protected by `lock`.
+static int64_t away_offset;
 
-// The latest that clock_now() gave for none of them: QEMU's timers hang if it goes back. By `lock`.
-static int64_t told;
+// The last result of clock_now(-1): QEMU's timers hang if it goes back. Protected by `lock`.
+static int64_t last_common;
 
-// No clock is later than `pace` plus what the host's went on since `pace_ns`. By `lock`.
+// No clock is later than `pace` plus the host's time since `pace_ns`. Protected by `lock`.
 static int64_t pace;
 static int64_t pace_ns;
 
@@ -79,7 +80,7 @@ static int64_t max(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-// The time of the CPU that is last; at rest that of all.
+// The time of the last CPU, or of all while all are AWAY.
 static int64_t earliest(void)
 {
     int64_t time = INT64_MAX;
@@ -87,31 +88,31 @@ static int64_t earliest(void)
     for (unsigned int i = 0; i < nr_clocks; i++) {
         if (clocks[i].state != AWAY && clocks[i].shown < time) time = clocks[i].shown;
     }
-    return time != INT64_MAX ? time : host_ns() * 1000 + rest;
+    return time != INT64_MAX ? time : host_ns() * 1000 + away_offset;
 }
 
-// It need not look at the others before they can be too far behind; but show how far it is, as
-// nobody who comes back shall come in the past.
+// The next comparison is due when another CPU can be too far behind, but soon enough to publish the
+// time: a CPU that resumes must not do so in the past.
 static void set_check(struct clock *clock)
 {
-    int64_t check = clock->time + 2 * most_lead;
+    int64_t check = clock->time + 2 * max_lead;
 
     for (unsigned int i = 0; i < nr_clocks; i++) {
-        const int64_t limit = clocks[i].shown + most_lead;
+        const int64_t limit = clocks[i].shown + max_lead;
 
         if (&clocks[i] != clock && clocks[i].state != AWAY && limit < check) check = limit;
     }
     clock->check = check;
 }
 
-// From the latest that any of them is at.
-static void begin_rest(void)
+// The common clock continues from the latest one.
+static void all_went_away(void)
 {
     int64_t time = 0;
 
     for (unsigned int i = 0; i < nr_clocks; i++)
         time = max(time, clocks[i].shown);
-    rest = time - host_ns() * 1000;
+    away_offset = time - host_ns() * 1000;
 }
 
 static bool all_away(void)
@@ -122,39 +123,39 @@ static bool all_away(void)
     return true;
 }
 
-static void let_go(struct clock *clock)
+static void release(struct clock *clock)
 {
     if (!clock->waits) return;
     __atomic_store_n(&clock->waits, 0, __ATOMIC_RELEASE);
     syscall(SYS_futex, &clock->waits, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
 }
 
-static void let_go_who_may(void)
+static void release_all_due(void)
 {
-    const int64_t latest = earliest() + most_lead;
+    const int64_t latest = earliest() + max_lead;
 
     for (unsigned int i = 0; i < nr_clocks; i++) {
         if (clocks[i].waits && clocks[i].state == SLOW && clocks[i].shown <= latest) {
             set_check(&clocks[i]);
-            let_go(&clocks[i]);
+            release(&clocks[i]);
         }
     }
 }
 
-// Releases `lock`. False if that took too long.
+// Releases `lock`. False after a timeout.
 static bool unlock_and_wait(struct clock *clock, int64_t most_ns)
 {
     const int64_t until = host_ns() + most_ns;
     const struct timespec timeout = {until / 1000000000, until % 1000000000};
-    bool may_go = true;
+    bool released = true;
 
     clock->waits = 1;
     pthread_mutex_unlock(&lock);
-    while (may_go && __atomic_load_n(&clock->waits, __ATOMIC_ACQUIRE))
-        may_go = syscall(SYS_futex, &clock->waits, FUTEX_WAIT_BITSET_PRIVATE, 1, &timeout, NULL,
-                         FUTEX_BITSET_MATCH_ANY) == 0 ||
-                 errno != ETIMEDOUT;
-    return may_go;
+    while (released && __atomic_load_n(&clock->waits, __ATOMIC_ACQUIRE))
+        released = syscall(SYS_futex, &clock->waits, FUTEX_WAIT_BITSET_PRIVATE, 1, &timeout, NULL,
+                           FUTEX_BITSET_MATCH_ANY) == 0 ||
+                   errno != ETIMEDOUT;
+    return released;
 }
 
 static void forget_offline(void)
@@ -162,7 +163,7 @@ static void forget_offline(void)
     const int64_t now = host_ns();
 
     for (unsigned int i = 0; i < nr_clocks; i++) {
-        if (clocks[i].state == WAKING && now - clocks[i].woken_ns > MOST_WAKING_NS)
+        if (clocks[i].state == WAKING && now - clocks[i].woken_ns > MAX_WAKING_NS)
             clocks[i].state = AWAY;
     }
 }
@@ -170,7 +171,7 @@ static void forget_offline(void)
 void clock_init(unsigned int nr_cpus, int64_t lead)
 {
     nr_clocks = nr_cpus;
-    most_lead = lead;
+    max_lead = lead;
 }
 
 int64_t clock_now(int cpu)
@@ -180,7 +181,7 @@ int64_t clock_now(int cpu)
     if (cpu >= 0 && clocks[cpu].slow) return clocks[cpu].time;
     pthread_mutex_lock(&lock);
     now = earliest();
-    if (cpu < 0) now = told = max(told, now);
+    if (cpu < 0) now = last_common = max(last_common, now);
     pthread_mutex_unlock(&lock);
     return now;
 }
@@ -199,7 +200,7 @@ static void enter(struct clock *clock)
     clock->slow = true;
 }
 
-// All that are awake are to be waited for, also those that the host does not run now.
+// All CPUs that are awake count, also those that the host does not run now.
 static void begin(void)
 {
     pace_ns = host_ns();
@@ -227,27 +228,27 @@ void clock_leave(unsigned int cpu)
     clocks[cpu].slow = false;
     if (slow) {
         clocks[cpu].shown = clocks[cpu].time;
-        // Who has not yet noticed may have got on.
+        // A CPU that has not yet noticed may have advanced.
         for (unsigned int i = 0; i < nr_clocks; i++)
-            clocks[i].shown = max(clocks[i].shown, clocks[cpu].shown + 4 * most_lead);
-        begin_rest();
+            clocks[i].shown = max(clocks[i].shown, clocks[cpu].shown + 4 * max_lead);
+        all_went_away();
         slow = false;
         for (unsigned int i = 0; i < nr_clocks; i++) {
             clocks[i].state = AWAY;
-            let_go(&clocks[i]);
+            release(&clocks[i]);
         }
     }
     pthread_mutex_unlock(&lock);
 }
 
-// By how much it is ahead of the host's clock.
+// The time by which it is ahead of the host's clock.
 static int64_t ahead_of_pace(const struct clock *clock)
 {
     const int64_t now = host_ns();
     int64_t allowed = pace + (now - pace_ns) * 1000;
 
-    if (clock->time < allowed - MOST_LAG) {
-        allowed = clock->time + MOST_LAG;
+    if (clock->time < allowed - MAX_LAG) {
+        allowed = clock->time + MAX_LAG;
         pace = allowed;
         pace_ns = now;
     }
@@ -265,20 +266,20 @@ int64_t clock_charge(unsigned int cpu, int64_t time)
 
     pthread_mutex_lock(&lock);
     clock->shown = clock->time;
-    let_go_who_may();
+    release_all_due();
     ahead = slow ? ahead_of_pace(clock) : 0;
-    if (!slow || clock->time <= earliest() + most_lead) {
+    if (!slow || clock->time <= earliest() + max_lead) {
         set_check(clock);
         pthread_mutex_unlock(&lock);
-    } else if (!unlock_and_wait(clock, PATIENCE_NS)) {
+    } else if (!unlock_and_wait(clock, WAIT_NS)) {
         pthread_mutex_lock(&lock);
         clock->waits = 0;
         set_check(clock);
         forget_offline();
-        lost = slow ? max(clock->time - earliest() - most_lead, 0) : 0;
+        lost = slow ? max(clock->time - earliest() - max_lead, 0) : 0;
         pthread_mutex_unlock(&lock);
     }
-    if (ahead > LEAST_SLEEP) {
+    if (ahead > MIN_SLEEP) {
         const struct timespec sleep = {ahead / 1000000000000, ahead / 1000 % 1000000000};
 
         nanosleep(&sleep, NULL);
@@ -292,8 +293,8 @@ static void go_away(struct clock *clock)
     if (clock->state != SLOW) return;
     clock->shown = clock->time;
     clock->state = AWAY;
-    if (all_away()) begin_rest();
-    let_go_who_may();
+    if (all_away()) all_went_away();
+    release_all_due();
 }
 
 static void come_back(struct clock *clock)
@@ -357,7 +358,7 @@ void clock_after_interrupt(unsigned int from, unsigned int to)
         target->shown = max(target->shown, sender->time);
         target->woken_ns = host_ns();
         target->state = WAKING;
-        let_go(target);
+        release(target);
     }
     pthread_mutex_unlock(&lock);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// QEMU lets no plugin set the guest's clocks if several threads execute it. So the two functions of
-// its own from which all of them are taken are replaced, by a jump to ours in their place.
+// QEMU's time control for plugins does not work with several threads, see README.md. So the two
+// functions of QEMU from which all clocks of the guest derive are overwritten by a jump to ours.
 #define _GNU_SOURCE
 #include "guest_time.h"
 
@@ -14,8 +14,8 @@
 
 #include "clock.h"
 
-// QEMU sleeps until its next timer is due, and again if it is not, as virtual time may be slow. By
-// how much it may sleep longer, so that it does not spend its time with that.
+// QEMU sleeps until its next timer is due by the host's clock, and again if virtual time is slower.
+// More timer slack makes it wake less often.
 #define SLACK_NS 200000ul
 #define USUAL_SLACK_NS 50000ul
 
@@ -27,7 +27,7 @@ static int64_t guest_ns(void)
     return (clock_now(this_cpu) - begin) / 1000;
 }
 
-// `name` is a function without arguments that returns what guest_ns() does.
+// Overwrites the function of that name, which must have the signature of guest_ns().
 static const char *replace(const char *name)
 {
     uint8_t jump[] = {0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xe0}; // mov $..., %rax; jmp *%rax
@@ -49,12 +49,12 @@ static const char *replace(const char *name)
 
 const char *guest_time_take_over(void)
 {
-    const char *defect;
+    const char *error;
 
     begin = clock_now(-1);
     prctl(PR_SET_TIMERSLACK, SLACK_NS);
-    defect = replace("cpus_get_virtual_clock");
-    return defect ? defect : replace("cpus_get_elapsed_ticks"); // a counter of 1 GHz
+    error = replace("cpus_get_virtual_clock");
+    return error ? error : replace("cpus_get_elapsed_ticks"); // a counter of 1 GHz
 }
 
 void guest_time_enter(unsigned int cpu)

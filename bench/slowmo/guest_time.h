@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * All clocks of the guest go by virtual time: the time stamp counter, and QEMU's timers.
+ * Derives all clocks of the guest, the time stamp counter and QEMU's timers, from virtual time.
  */
 #ifndef SLOWMO_GUEST_TIME_H
 #define SLOWMO_GUEST_TIME_H
 
-/* When QEMU begins. NULL, or what is wrong. */
+/* When QEMU starts. Returns NULL or an error message. */
 const char *guest_time_take_over(void);
 
 /* In the thread of a virtual CPU, before it is slow. */

@@ -23,15 +23,15 @@
 #define SLOWMO_PCI_DEVICE 0x1110
 #define SLOWMO_PCI_BAR 2
 
-/* One virtual CPU: the guest's CPU of the same number. The counts go on for ever, throttled or not;
- * one who measures takes differences. They are brought up to date before the instructions they
- * count are executed, a translation block (up to some dozens) at a time.
+/* One virtual CPU: the guest's CPU of the same number. The counts grow at full speed too, so take
+ * differences. They are updated before the instructions are executed, by a translation block (up to
+ * some dozens) at a time.
  */
 struct slowmo_cpu {
     uint64_t kernel_insns; /* weighted instructions at addresses of the kernel's half */
     uint64_t user_insns;   /* and of the user's */
-    uint64_t late_ns;      /* by how much it got ahead of others that did not come on in time */
-    uint64_t tick_insns;   /* in the timer's interrupt, and in none of the two above */
+    uint64_t late_ns;      /* time by which it got ahead of late CPUs */
+    uint64_t tick_insns;   /* in timer interrupts; not part of the two above */
     uint64_t reserved[4];  /* 0; a slot is a cache line */
 };
 
@@ -42,18 +42,16 @@ struct slowmo_page {
     uint64_t rate;     /* weighted instructions per second of each CPU, when throttled */
     uint32_t throttle; /* by the guest: 0 full speed, as at boot; 1 slow motion */
     uint32_t reserved;
-    /* By the guest, before `throttle`: what is executed from the first of these addresses to the
-     * second is counted apart and takes next to no time; 0 if there is nothing such. It is the
-     * timer's interrupt: there would be a tick every few thousand instructions, a quarter of all
-     * that a CPU does.
+    /* By the guest, before `throttle`: the first and last function of timer interrupts, or 0.
+     * The code between them is counted separately and takes almost no time: else there would be a
+     * tick every few thousand instructions.
      */
     uint64_t tick_begin;
     uint64_t tick_end;
-    /* By the guest, before `throttle`: a function that is called over and over by who has to keep a
-     * CPU busy and nothing else; 0 if there is none. What such a CPU would execute until it is
-     * interrupted is not executed, only counted, for the user.
+    /* By the guest, before `throttle`: the body of a loop that only keeps a CPU busy, or 0. It is
+     * not executed until the next interrupt, but counted as user instructions.
      */
-    uint64_t toil;
+    uint64_t spin;
     uint64_t reserved2;
     struct slowmo_cpu cpus[SLOWMO_MAX_CPUS];
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which code the instructions of slow motion are spent in.
+ * A profile of the instructions executed in slow motion.
  */
 #ifndef SLOWMO_PROFILE_H
 #define SLOWMO_PROFILE_H
@@ -13,9 +13,9 @@
 /* A translation block: straight code, executed from its first instruction to its last. */
 struct block {
     uint64_t address;
-    uint64_t insns;   /* without repetitions and what follows them */
+    uint64_t insns;   /* up to the first repetition */
     bool kernel;      /* in the kernel's half of the addresses */
-    uint64_t runs[2]; /* on CPU 0, the monitor's; on the others */
+    uint64_t runs[2]; /* on CPU 0, the reader's; on the others */
     struct block *next;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * What the plugin needs of QEMU's plugin interface, version 4 (QEMU 9.1 to 10.x). Debian has no
- * package of the header; names and types are QEMU's and have to stay so.
+ * The part of QEMU's plugin interface, version 4 (QEMU 9.1 to 10.x), that the plugin uses. Debian
+ * does not package QEMU's header.
  */
 #ifndef SLOWMO_QEMU_PLUGIN_H
 #define SLOWMO_QEMU_PLUGIN_H

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Slow motion: a QEMU plugin in whose guests time is proportional to the instructions on the
-// critical path, however few CPUs the host has and however it shares them out (clock.h).
+// Slow motion: a QEMU plugin that makes time in the guest proportional to the instructions on the
+// critical path, on any number of host CPUs (clock.h).
 //
-// Arguments: page=FILE, as bench/slowmo/run makes it; rate=N; profile=FILE, if wanted
+// Arguments: page=FILE, as made by bench/slowmo/run; rate=N; profile=FILE, optional
 //
-// A virtual CPU that is ahead waits in callbacks in which its thread holds none of QEMU's locks:
-// others run on, and an interrupt that is sent to it meanwhile waits, as it would for a CPU in the
+// A virtual CPU that is ahead waits in callbacks in which its thread holds none of QEMU's locks, so
+// others continue. An interrupt that arrives meanwhile stays pending, as it does for a CPU in the
 // middle of those instructions.
 #include <errno.h>
 #include <fcntl.h>
@@ -22,15 +22,15 @@
 #include "profile.h"
 #include "qemu_plugin.h"
 
-// Instructions are counted in parts: one with `rep` moves, on real CPUs, 16 bytes and more at a
-// time, and is counted as an instruction for each 16.
+// Instructions are counted in parts, because one with `rep` counts as an instruction for each 16
+// bytes: real CPUs move so much or more at a time.
 #define PARTS 16
 
-// By how many instructions a CPU may be ahead of another.
+// Instructions by which a CPU may be ahead of another.
 #define LEAD 100
 
-// What is executed in a tick takes next to no time. But some: it may wait for what another CPU
-// holds, who waits for this one's time to go on.
+// Ticks run so much faster. They still take some time: a tick may spin on a lock whose holder waits
+// for this CPU's clock to advance.
 #define TICK_SPEED 64
 
 struct vcpu {
@@ -44,7 +44,7 @@ static struct qemu_plugin_scoreboard *moved; // bytes by string instructions, to
 static struct vcpu vcpus[SLOWMO_MAX_CPUS];
 static int64_t ps_per_part;
 
-static void let_pass(unsigned int index, int64_t time)
+static void advance(unsigned int index, int64_t time)
 {
     struct slowmo_cpu *slot = &page->cpus[index];
     int64_t late;
@@ -83,23 +83,23 @@ static void execute(unsigned int index, uint64_t parts, bool kernel)
     if (vcpu->in_tick) {
         vcpu->tick_parts += parts;
         __atomic_store_n(&slot->tick_insns, vcpu->tick_parts / PARTS, __ATOMIC_RELAXED);
-        let_pass(index, (int64_t)parts * ps_per_part / TICK_SPEED);
+        advance(index, (int64_t)parts * ps_per_part / TICK_SPEED);
         return;
     }
     count(index, parts, kernel);
-    let_pass(index, (int64_t)parts * ps_per_part);
+    advance(index, (int64_t)parts * ps_per_part);
 }
 
 static void execute_block(unsigned int index, void *userdata)
 {
     struct block *block = userdata;
 
-    // Calls begin a block, so these addresses do.
+    // A function begins a block, because it is called.
     if (block->address == __atomic_load_n(&page->tick_begin, __ATOMIC_RELAXED))
         vcpus[index].in_tick = true;
     else if (block->address == __atomic_load_n(&page->tick_end, __ATOMIC_RELAXED))
         vcpus[index].in_tick = false;
-    if (block->address == __atomic_load_n(&page->toil, __ATOMIC_RELAXED) && clock_is_slow(index)) {
+    if (block->address == __atomic_load_n(&page->spin, __ATOMIC_RELAXED) && clock_is_slow(index)) {
         count(index, (uint64_t)(clock_park(index) / ps_per_part), false);
         return;
     }
@@ -126,8 +126,8 @@ static void resume(qemu_plugin_id_t id, unsigned int index)
     clock_resume(index);
 }
 
-// The bytes that each step of it moves, if it has rep or repne and is one of movs, cmps, lods and
-// scas, which read, or stos, which writes; else 0.
+// Bytes per step of an instruction with rep or repne: movs, cmps, lods and scas, which read, or
+// stos, which writes; 0 for all others.
 static uint64_t repetition(const struct qemu_plugin_insn *insn, enum qemu_plugin_mem_rw *access)
 {
     uint8_t bytes[15];
@@ -147,11 +147,11 @@ static uint64_t repetition(const struct qemu_plugin_insn *insn, enum qemu_plugin
     return bytes[i] & 1 ? (wide ? 8 : 4) : 1;
 }
 
-// QEMU may leave a block in the middle of a repetition and come back to it by another that begins
-// there: what follows the repetition is counted when it is executed, not with the block.
+// QEMU may leave a block in the middle of a repetition and resume in another block that begins
+// there. So the instructions after a repetition are counted one by one, not with the block.
 static void translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
-    // Kept for ever: translations come and go, but not so many of them.
+    // Never freed: a guest translates a limited amount of code.
     struct block *block = block_new(qemu_plugin_tb_vaddr(tb));
     const size_t n = qemu_plugin_tb_n_insns(tb);
     bool repeated = false;
@@ -209,7 +209,7 @@ static const char *value_of(const char *argument, const char *name)
 QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc,
                                            char **argv)
 {
-    const char *defect;
+    const char *error;
     double rate = 0;
 
     for (int i = 0; i < argc; i++) {
@@ -233,8 +233,8 @@ QEMU_PLUGIN_EXPORT int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_
     moved = qemu_plugin_scoreboard_new(sizeof(uint64_t));
     ps_per_part = (int64_t)(1e12 / rate / PARTS);
     clock_init((unsigned int)info->system.max_vcpus, LEAD * PARTS * ps_per_part);
-    defect = guest_time_take_over();
-    if (defect) return fail("the guest's time", defect);
+    error = guest_time_take_over();
+    if (error) return fail("the guest's time", error);
     page->version = SLOWMO_VERSION;
     page->nr_cpus = (uint32_t)info->system.max_vcpus;
     page->rate = (uint64_t)rate;

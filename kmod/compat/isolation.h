@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs in <linux/sched/isolation.h> between Linux 5.10 and 7.3.
+ * Differences of <linux/sched/isolation.h> between Linux 5.10 and 7.3.
  */
 #ifndef MG_COMPAT_ISOLATION_H
 #define MG_COMPAT_ISOLATION_H

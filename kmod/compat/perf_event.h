@@ -1,24 +1,78 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What differs in <linux/perf_event.h> between Linux 5.10 and 7.3.
+ * Differences of <linux/perf_event.h> between Linux 5.10 and 7.3, and what is
+ * private to kernel/events/core.c. Functions with a name of core.c do what core.c
+ * does; those whose names begin with mg_compat_ have no counterpart there.
  */
 #ifndef MG_COMPAT_PERF_EVENT_H
 #define MG_COMPAT_PERF_EVENT_H
 
+#include <linux/cpumask.h>
+#include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/smp.h>
+#include <linux/topology.h>
 #include <linux/version.h>
 
-/* Private to kernel/events/core.c, the same in all versions: ctx->time runs. */
-#define MG_EVENT_TIME	0x4
+/* Set in ctx->is_active while the time of the context runs. */
+#define EVENT_TIME	0x4
 
-/* A PMU may be unregistered under a live event. */
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
-#define MG_EVENT_STATE_REVOKED	PERF_EVENT_STATE_REVOKED
-#else
-#define MG_EVENT_STATE_REVOKED	(PERF_EVENT_STATE_DEAD - 1)
+/* Since 6.15 a PMU may be unregistered under a live event. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
+#define PERF_EVENT_STATE_REVOKED	(PERF_EVENT_STATE_DEAD - 1)
 #endif
 
-/* The PMU that reads a whole group: a software leader may sit on another's. */
+/* Since 6.12 a PMU may have a scope of CPUs that can read its events. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 12, 0)
+/* PERF_PMU_SCOPE_CLUSTER is left out: its mask is not exported. */
+static inline const struct cpumask *perf_scope_cpu_topology_cpumask(unsigned int scope, int cpu)
+{
+	switch (scope) {
+	case PERF_PMU_SCOPE_CORE:
+		return topology_sibling_cpumask(cpu);
+	case PERF_PMU_SCOPE_DIE:
+		return topology_die_cpumask(cpu);
+	case PERF_PMU_SCOPE_PKG:
+		return topology_core_cpumask(cpu);
+	case PERF_PMU_SCOPE_SYS_WIDE:
+		return cpu_online_mask;
+	default:
+		return NULL;
+	}
+}
+
+static inline bool mg_compat_in_scope(const struct perf_event *event, int event_cpu, int cpu)
+{
+	const struct cpumask *cpumask;
+
+	if (!(event->group_caps & PERF_EV_CAP_READ_SCOPE))
+		return false;
+	cpumask = perf_scope_cpu_topology_cpumask(event->pmu->scope, event_cpu);
+	return cpumask && cpumask_test_cpu(cpu, cpumask);
+}
+#else
+#define PERF_EV_CAP_READ_SCOPE	0
+
+static inline bool mg_compat_in_scope(const struct perf_event *event, int event_cpu, int cpu)
+{
+	return false;
+}
+#endif
+
+/* The CPU to read an active @event on: this one, or @event_cpu. */
+static inline int __perf_event_read_cpu(const struct perf_event *event, int event_cpu)
+{
+	int local_cpu = smp_processor_id();
+
+	if (mg_compat_in_scope(event, event_cpu, local_cpu))
+		return local_cpu;
+	if (event->group_caps & PERF_EV_CAP_READ_ACTIVE_PKG &&
+	    topology_physical_package_id(event_cpu) == topology_physical_package_id(local_cpu))
+		return local_cpu;
+	return event_cpu;
+}
+
+/* The PMU that reads a whole group: a software leader may be on another PMU's context. */
 static inline struct pmu *mg_compat_group_pmu(struct perf_event *leader)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 2, 0)
@@ -28,51 +82,96 @@ static inline struct pmu *mg_compat_group_pmu(struct perf_event *leader)
 #endif
 }
 
+static inline bool is_cgroup_event(const struct perf_event *event)
+{
+#ifdef CONFIG_CGROUP_PERF
+	return event->cgrp;
+#else
+	return false;
+#endif
+}
+
 /*
- * The time of a context, or of a cgroup on its CPU, at @clock, which is perf's
- * clock. One that does not run shows the time at which it stopped. Since 7.0 a
+ * The time of a context, or of a cgroup on one CPU, at @now, which is a
+ * perf_clock(). A clock that is stopped shows when it was stopped. Since 7.0 a
  * second clock of the same type counts the time in guests.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
-static inline u64 mg_compat_time(const struct perf_time_ctx *total,
-				 const struct perf_time_ctx *guest,
-				 const struct perf_event *event,
-				 u64 clock, bool running)
+/*
+ * The time in a guest is subtracted when the guest is left. Until then the time
+ * runs ahead, and then it goes back. is_guest_mediated_pmu_loaded(), which would
+ * tell, is private to core.c.
+ */
+static inline bool mg_compat_time_may_go_back(const struct perf_event *event)
 {
-	u64 time = running ? clock + total->offset : total->time;
+	return event->attr.exclude_guest;
+}
+
+static inline u64 mg_compat_time_now(const struct perf_time_ctx *total,
+				     const struct perf_time_ctx *guest,
+				     const struct perf_event *event, u64 now, bool runs)
+{
+	u64 time = runs ? now + total->offset : total->time;
 
 	return event->attr.exclude_guest ? time - guest->time : time;
 }
 
-static inline u64 mg_compat_ctx_time(const struct perf_event_context *ctx,
-				     const struct perf_event *event, u64 clock)
+static inline u64 mg_compat_ctx_running_now(const struct perf_event_context *ctx, u64 now)
 {
-	return mg_compat_time(&ctx->time, &ctx->timeguest, event, clock,
-			      ctx->is_active & MG_EVENT_TIME);
+	return now + ctx->time.offset;
+}
+
+static inline u64 mg_compat_ctx_time_now(const struct perf_event *event,
+					 const struct perf_event_context *ctx, u64 now)
+{
+	return mg_compat_time_now(&ctx->time, &ctx->timeguest, event, now,
+				  ctx->is_active & EVENT_TIME);
 }
 
 #ifdef CONFIG_CGROUP_PERF
-static inline u64 mg_compat_cgroup_time(const struct perf_cgroup_info *info,
-					const struct perf_event *event, u64 clock)
+static inline u64 perf_cgroup_event_time_now(const struct perf_event *event, u64 now)
 {
-	return mg_compat_time(&info->time, &info->timeguest, event, clock,
-			      info->active);
+	const struct perf_cgroup_info *info = per_cpu_ptr(event->cgrp->info, event->cpu);
+
+	return mg_compat_time_now(&info->time, &info->timeguest, event, now, info->active);
 }
 #endif
 #else
-static inline u64 mg_compat_ctx_time(const struct perf_event_context *ctx,
-				     const struct perf_event *event, u64 clock)
+static inline bool mg_compat_time_may_go_back(const struct perf_event *event)
 {
-	return ctx->is_active & MG_EVENT_TIME ? clock + ctx->timeoffset : ctx->time;
+	return false;
+}
+
+static inline u64 mg_compat_ctx_running_now(const struct perf_event_context *ctx, u64 now)
+{
+	return now + ctx->timeoffset;
+}
+
+static inline u64 mg_compat_ctx_time_now(const struct perf_event *event,
+					 const struct perf_event_context *ctx, u64 now)
+{
+	return ctx->is_active & EVENT_TIME ? now + ctx->timeoffset : ctx->time;
 }
 
 #ifdef CONFIG_CGROUP_PERF
-static inline u64 mg_compat_cgroup_time(const struct perf_cgroup_info *info,
-					const struct perf_event *event, u64 clock)
+static inline u64 perf_cgroup_event_time_now(const struct perf_event *event, u64 now)
 {
-	return info->active ? clock + info->timeoffset : info->time;
+	const struct perf_cgroup_info *info = per_cpu_ptr(event->cgrp->info, event->cpu);
+
+	return info->active ? now + info->timeoffset : info->time;
 }
 #endif
 #endif
+
+/* The time of @event, whose context is @ctx, at @now. ctx->lock is held. */
+static __always_inline u64 perf_event_time_now(const struct perf_event *event,
+					       const struct perf_event_context *ctx, u64 now)
+{
+#ifdef CONFIG_CGROUP_PERF
+	if (unlikely(is_cgroup_event(event)))
+		return perf_cgroup_event_time_now(event, now);
+#endif
+	return mg_compat_ctx_time_now(event, ctx, now);
+}
 
 #endif /* MG_COMPAT_PERF_EVENT_H */

@@ -1,55 +1,49 @@
 // SPDX-License-Identifier: MIT
-
 #include <algorithm>
-#include <cerrno>
+#include <array>
 #include <charconv>
-#include <metagroup/cpu_list.hpp>
-#include <stdexcept>
-#include <utility>
 
-#include "cpu_list_parser.hpp"
-#include "error.hpp"
-#include "formatted.hpp"
+#include "diagnostics.hpp"
+#include "format.hpp"
+#include "system.hpp"
 
 namespace metagroup {
 namespace {
 
-constexpr std::string_view kind = "CPU list";
 // Far above any kernel's NR_CPUS; keeps a typing error from filling the memory.
 constexpr int max_cpu = 65535;
 
 CpuList from_sysfs(const std::string& path) {
     const auto text = detail::read_file(path);
-    if (!text) {
-        detail::throw_errno(ENOENT,
-                            detail::formatted("cannot read {}: is sysfs mounted on /sys?", path));
-    }
+    if (!text)
+        detail::throw_error(detail::Call::read_sysfs, ENOENT,
+                            detail::format("cannot read {}", path));
     return CpuList::parse(*text);
 }
 
-/// One pass over a text; every error names the text and the place.
+// One pass over a text. Every error names the text and the place.
 class Parser {
   public:
     explicit Parser(std::string_view text) : text_(text) {}
 
     std::vector<int> list() {
         if (text_.empty())
-            fail(0, "no CPU: write numbers and ranges such as \"0-3,8\", or \"all\"");
+            fail(0, "the list names no CPU",
+                 "write numbers and ranges such as \"0-3,8\", or \"all\"");
         for (;;) {
             range();
             if (pos_ == text_.size()) return std::move(cpus_);
-            if (text_[pos_] != ',') {
-                fail(pos_,
-                     detail::formatted("unexpected \"{}\": only ',' and '-' stand between numbers",
-                                       text_[pos_]));
-            }
+            if (text_[pos_] != ',')
+                fail(pos_, detail::format("unexpected \"{}\"", text_[pos_]),
+                     "write ',' or '-' between numbers");
             ++pos_;
         }
     }
 
   private:
-    [[noreturn]] void fail(std::size_t at, const std::string& message) const {
-        detail::throw_parse_error(kind, text_, at, message);
+    [[noreturn]] void fail(std::size_t at, std::string reason, std::string remedy) const {
+        detail::throw_parse_error("CPU list", text_, at,
+                                  {Cause::syntax, std::move(reason), std::move(remedy)});
     }
 
     int number() {
@@ -61,18 +55,16 @@ class Parser {
         if (error == std::errc::invalid_argument || *first == '-') {
             const auto rest = text_.substr(pos_);
             const auto word = rest.substr(0, rest.find(','));
-            fail(pos_, word.empty()
-                           ? std::string("a CPU number is missing here")
-                           : detail::formatted("\"{}\" is not a CPU number: write \"0-3,8\", "
-                                               "\"all\", \"online\" or \"possible\"",
-                                               word));
-        }
-        if (error == std::errc::result_out_of_range || value > max_cpu) {
             fail(pos_,
-                 detail::formatted("CPU {} is too large: the largest is {}",
-                                   std::string_view(first, static_cast<std::size_t>(end - first)),
-                                   max_cpu));
+                 word.empty() ? std::string("a CPU number is missing here")
+                              : detail::format("\"{}\" is not a CPU number", word),
+                 "write \"0-3,8\", \"all\", \"online\" or \"possible\"");
         }
+        if (error == std::errc::result_out_of_range || value > max_cpu)
+            fail(pos_,
+                 detail::format("CPU {} is too large",
+                                std::string_view(first, static_cast<std::size_t>(end - first))),
+                 detail::format("write numbers up to {}", max_cpu));
         pos_ += static_cast<std::size_t>(end - first);
         return value;
     }
@@ -85,15 +77,13 @@ class Parser {
             ++pos_;
             high = number();
         }
-        if (high < low) {
-            fail(start, detail::formatted("range {}-{} runs backwards: write {}-{}", low, high,
-                                          high, low));
-        }
+        if (high < low)
+            fail(start, detail::format("range {}-{} runs backwards", low, high),
+                 detail::format("write {}-{}", high, low));
         for (int cpu = low; cpu <= high; ++cpu) {
             const auto place = std::lower_bound(cpus_.begin(), cpus_.end(), cpu);
-            if (place != cpus_.end() && *place == cpu) {
-                fail(start, detail::formatted("CPU {} stands twice: remove one", cpu));
-            }
+            if (place != cpus_.end() && *place == cpu)
+                fail(start, detail::format("duplicate CPU {}", cpu), "remove one");
             cpus_.insert(place, cpu);
         }
     }
@@ -107,12 +97,16 @@ class Parser {
 
 CpuList::CpuList(std::vector<int> cpus) : cpus_(std::move(cpus)) {
     std::sort(cpus_.begin(), cpus_.end());
-    if (!cpus_.empty() && cpus_.front() < 0) {
-        throw std::invalid_argument(detail::formatted("CPU number {} is negative", cpus_.front()));
-    }
-    const auto twice = std::adjacent_find(cpus_.begin(), cpus_.end());
-    if (twice != cpus_.end()) {
-        throw std::invalid_argument(detail::formatted("CPU {} stands twice: remove one", *twice));
+    if (!cpus_.empty() && cpus_.front() < 0)
+        throw std::invalid_argument(detail::format("CPU number {} is negative", cpus_.front()));
+    const auto duplicate = std::adjacent_find(cpus_.begin(), cpus_.end());
+    if (duplicate != cpus_.end())
+        throw std::invalid_argument(detail::format("duplicate CPU {}: remove one", *duplicate));
+    constexpr std::size_t bits = 64;
+    if (!cpus_.empty()) words_.resize(static_cast<std::size_t>(cpus_.back()) / bits + 1);
+    for (const int cpu : cpus_) {
+        const auto bit = static_cast<std::size_t>(cpu);
+        words_[bit / bits] |= std::uint64_t{1} << bit % bits;
     }
 }
 
@@ -130,22 +124,16 @@ bool CpuList::contains(int cpu) const noexcept {
     return std::binary_search(cpus_.begin(), cpus_.end(), cpu);
 }
 
-std::vector<std::uint64_t> CpuList::mask() const {
-    constexpr std::size_t bits = 64;
-    std::vector<std::uint64_t> words;
-    if (!empty()) words.resize(static_cast<std::size_t>(cpus_.back()) / bits + 1);
-    for (const int cpu : cpus_) {
-        const auto bit = static_cast<std::size_t>(cpu);
-        words[bit / bits] |= std::uint64_t{1} << bit % bits;
-    }
-    return words;
+std::span<const std::uint64_t> CpuList::mask() const& noexcept {
+    static constexpr std::array<std::uint64_t, 1> none{};
+    if (words_.empty()) return none;
+    return words_;
 }
 
 CpuList CpuList::intersect(const CpuList& other) const {
-    CpuList both;
-    std::set_intersection(begin(), end(), other.begin(), other.end(),
-                          std::back_inserter(both.cpus_));
-    return both;
+    std::vector<int> both;
+    std::set_intersection(begin(), end(), other.begin(), other.end(), std::back_inserter(both));
+    return CpuList(std::move(both));
 }
 
 std::string CpuList::to_string() const {
@@ -155,8 +143,8 @@ std::string CpuList::to_string() const {
         while (last + 1 < cpus_.size() && cpus_[last + 1] == cpus_[last] + 1)
             ++last;
         if (!text.empty()) text += ',';
-        text += last == i ? detail::formatted("{}", cpus_[i])
-                          : detail::formatted("{}-{}", cpus_[i], cpus_[last]);
+        text += last == i ? detail::format("{}", cpus_[i])
+                          : detail::format("{}-{}", cpus_[i], cpus_[last]);
         i = last + 1;
     }
     return text;

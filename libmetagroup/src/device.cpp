@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
 #include <sys/ioctl.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <metagroup/device.hpp>
-#include <metagroup/error.hpp>
-#include <utility>
 
-#include "error.hpp"
-#include "formatted.hpp"
-#include "open_error.hpp"
+#include "format.hpp"
+#include "system.hpp"
 
 namespace metagroup {
 namespace {
+
+using detail::Call;
 
 template <typename Argument>
 Argument sized() {
@@ -28,38 +25,53 @@ __u64 address(Pointer* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
-void check(int result, const char* what) {
-    if (result != 0) detail::throw_errno(errno, detail::formatted("cannot {}", what));
+template <typename Argument>
+int control(const detail::UniqueFd& fd, unsigned long request, Argument argument) {
+    return detail::uninterrupted([&] { return ::ioctl(fd.get(), request, argument); });
+}
+
+void check(int result, Call call, std::string_view verb, std::string_view object) {
+    if (result == 0) return;
+    const int error = errno;
+    detail::throw_error(call, error, detail::format("cannot {} {}", verb, object));
+}
+
+void check(int result, std::string_view verb, std::string_view object = "the meta-group") {
+    check(result, Call::use_device, verb, object);
+}
+
+void check_member(int result, std::string_view verb, std::uint32_t member) {
+    if (result != 0) check(result, Call::use_member, verb, "member " + std::to_string(member));
 }
 
 }  // namespace
 
 Device Device::open(const std::string& path) {
     detail::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!fd) throw Error(errno, detail::explain_device(errno, path));
     auto info = sized<perf_metagroup_info>();
-    if (::ioctl(fd.get(), PERF_METAGROUP_IOC_INFO, &info) != 0) {
-        throw Error(errno, detail::explain_device(errno, path));
-    }
+    if (!fd || control(fd, PERF_METAGROUP_IOC_INFO, &info) != 0)
+        detail::throw_error(Call::open_device, errno, detail::format("cannot open {}", path),
+                            {.path = path});
     return Device(std::move(fd));
 }
 
+Device::Device(int fd) : Device(detail::UniqueFd(fd)) {}
+
 Device::Device(detail::UniqueFd fd) : fd_(std::move(fd)) {
     const perf_metagroup_info now = info();
-    if (now.abi != PERF_METAGROUP_ABI || (now.features & PERF_METAGROUP_FEATURE_FRAMED) == 0) {
-        throw Error(EPROTO,
+    if (now.abi != PERF_METAGROUP_ABI || (now.features & PERF_METAGROUP_FEATURE_FRAMED) == 0)
+        throw Error(Cause::wrong_module, EPROTO,
                     {"cannot use the loaded module perf_metagroup",
-                     detail::formatted(
-                         "it speaks ABI {}, features {:#x}, and this library needs ABI {}, "
-                         "features {:#x}",
-                         now.abi, now.features, PERF_METAGROUP_ABI, PERF_METAGROUP_FEATURE_FRAMED),
+                     detail::format("it has ABI {}, features {:#x}, and this library needs ABI {}, "
+                                    "features {:#x}",
+                                    now.abi, now.features, PERF_METAGROUP_ABI,
+                                    PERF_METAGROUP_FEATURE_FRAMED),
                      "install matching ones, and load the module again"});
-    }
 }
 
 perf_metagroup_info Device::info() const {
     auto info = sized<perf_metagroup_info>();
-    check(::ioctl(fd_.get(), PERF_METAGROUP_IOC_INFO, &info), "ask the meta-group for its state");
+    check(control(fd_, PERF_METAGROUP_IOC_INFO, &info), "read the state of");
     return info;
 }
 
@@ -68,47 +80,47 @@ std::uint32_t Device::attach(std::span<const int> leader_fds) {
     attach.fds = address(leader_fds.data());
     attach.count = static_cast<__u32>(leader_fds.size());
     attach.failed = attach.count;
-    if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_ATTACH, &attach) != 0) {
-        detail::throw_errno(errno, detail::explain_attach(errno, attach, leader_fds.data()));
-    }
-    return attach.first;
+    if (control(fd_, PERF_METAGROUP_IOC_ATTACH, &attach) == 0) return attach.first;
+    const int error = errno;
+    if (attach.failed >= attach.count)
+        detail::throw_error(Call::attach, error,
+                            detail::format("cannot attach {} leaders", attach.count));
+    detail::throw_error(Call::attach, error,
+                        detail::format("cannot attach descriptor {} (number {} of {})",
+                                       leader_fds[attach.failed], attach.failed + 1, attach.count),
+                        {.reason = attach.reason});
 }
 
 void Device::detach(std::uint32_t member) {
     auto detach = sized<perf_metagroup_detach>();
     detach.member = member;
-    if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_DETACH, &detach) != 0) {
-        detail::throw_errno(errno, detail::formatted("cannot detach member {}", member));
-    }
+    check_member(control(fd_, PERF_METAGROUP_IOC_DETACH, &detach), "detach", member);
 }
 
 void Device::enable() {
-    check(::ioctl(fd_.get(), PERF_METAGROUP_IOC_ENABLE, 0), "enable the meta-group");
+    check(control(fd_, PERF_METAGROUP_IOC_ENABLE, 0UL), "enable");
 }
 
 void Device::disable() {
-    check(::ioctl(fd_.get(), PERF_METAGROUP_IOC_DISABLE, 0), "disable the meta-group");
+    check(control(fd_, PERF_METAGROUP_IOC_DISABLE, 0UL), "disable");
 }
 
 void Device::reset() {
-    check(::ioctl(fd_.get(), PERF_METAGROUP_IOC_RESET, 0), "reset the meta-group");
+    check(control(fd_, PERF_METAGROUP_IOC_RESET, 0UL), "reset");
 }
 
 void Device::set_format(Format format) {
     auto argument = sized<perf_metagroup_format>();
     argument.format = static_cast<__u32>(format);
-    check(::ioctl(fd_.get(), PERF_METAGROUP_IOC_SET_FORMAT, &argument), "set the read format");
+    check(control(fd_, PERF_METAGROUP_IOC_SET_FORMAT, &argument), "set the read format of");
 }
 
 void Device::set_mode(Mode mode) {
     auto argument = sized<perf_metagroup_mode>();
     if (mode.quiet) argument.mode |= PERF_METAGROUP_MODE_QUIET;
-    if (mode.spare_isolated) argument.mode |= PERF_METAGROUP_MODE_SPARE_ISOLATED;
-    if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_SET_MODE, &argument) != 0) {
-        detail::throw_errno(errno, errno == EUSERS
-                                       ? "too many quiet meta-groups: close one, or do without"
-                                       : "cannot set the mode of the meta-group");
-    }
+    if (mode.skip_isolated) argument.mode |= PERF_METAGROUP_MODE_SKIP_ISOLATED;
+    check(control(fd_, PERF_METAGROUP_IOC_SET_MODE, &argument), Call::set_mode, "set the mode of",
+          "the meta-group");
 }
 
 MemberInfo Device::member(std::uint32_t member) const {
@@ -119,10 +131,8 @@ MemberInfo Device::member(std::uint32_t member) const {
         argument.member = member;
         argument.max_ids = static_cast<__u32>(info.ids.size());
         argument.ids = info.ids.empty() ? 0 : address(info.ids.data());
-        if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_GET_MEMBER, &argument) != 0) {
-            detail::throw_errno(errno, detail::formatted("cannot ask for member {}", member));
-        }
-        // The group may grow between two calls: ask again until all identifiers have room.
+        check_member(control(fd_, PERF_METAGROUP_IOC_GET_MEMBER, &argument), "describe", member);
+        // The group may grow between two calls: try again until all identifiers have room.
         const bool complete = argument.events <= info.ids.size();
         info.ids.resize(argument.events);
         if (!complete) continue;
@@ -135,26 +145,25 @@ MemberInfo Device::member(std::uint32_t member) const {
 }
 
 std::size_t Device::read(std::span<std::byte> buffer) {
-    for (;;) {
-        const ssize_t got = ::read(fd_.get(), buffer.data(), buffer.size());
-        if (got >= 0) return static_cast<std::size_t>(got);
-        if (errno != EINTR) detail::throw_errno(errno, "cannot read the meta-group");
-    }
+    const ssize_t got =
+        detail::uninterrupted([&] { return ::read(fd_.get(), buffer.data(), buffer.size()); });
+    if (got < 0)
+        detail::throw_error(Call::read_device, errno, "cannot read the meta-group",
+                            {.bytes = buffer.size()});
+    return static_cast<std::size_t>(got);
 }
 
-// Reads by `call` until it is neither interrupted nor short of room.
-template <typename Call>
-void Device::read_whole(Snapshot& snapshot, const Call& call) {
+// Reads by `call` until the buffer is large enough.
+template <typename Read>
+void Device::read_whole(Snapshot& snapshot, const Read& call) {
     std::span<std::byte> buffer = snapshot.prepare(sizeof(perf_metagroup_snapshot));
     for (;;) {
-        const ssize_t got = call(buffer);
+        const ssize_t got = detail::uninterrupted([&] { return call(buffer); });
         if (got >= 0) return snapshot.commit(static_cast<std::size_t>(got));
-        if (errno == ENOSPC) {
-            // Nothing is lost: counts are cumulative. A group may grow again meanwhile.
-            buffer = snapshot.prepare(static_cast<std::size_t>(info().framed_size));
-        } else if (errno != EINTR) {
-            detail::throw_errno(errno, "cannot read the meta-group");
-        }
+        if (errno != ENOSPC)
+            detail::throw_error(Call::use_device, errno, "cannot read the meta-group");
+        // Nothing is lost: counts are cumulative. A group may grow again meanwhile.
+        buffer = snapshot.prepare(static_cast<std::size_t>(info().framed_size));
     }
 }
 
@@ -164,21 +173,35 @@ void Device::read(Snapshot& snapshot) {
     });
 }
 
-void Device::read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) {
+void Device::read(Snapshot& snapshot, const CpuList& cpus) {
+    const std::span<const std::uint64_t> mask = cpus.mask();
     auto argument = sized<perf_metagroup_sweep>();
-    argument.cpus = cpu_mask.empty() ? 0 : address(cpu_mask.data());
-    argument.nr_words = static_cast<__u32>(cpu_mask.size());
+    argument.cpus = address(mask.data());
+    argument.nr_words = static_cast<__u32>(mask.size());
     read_whole(snapshot, [this, &argument](std::span<std::byte> buffer) -> ssize_t {
         argument.buffer = address(buffer.data());
         argument.buffer_size = buffer.size();
-        return ::ioctl(fd_.get(), PERF_METAGROUP_IOC_SWEEP, &argument);
+        return control(fd_, PERF_METAGROUP_IOC_SWEEP, &argument);
     });
 }
 
 void Device::sweep() {
-    while (::ioctl(fd_.get(), PERF_METAGROUP_IOC_SWEEP, 0) != 0) {
-        if (errno != EINTR) detail::throw_errno(errno, "cannot sweep the meta-group");
-    }
+    check(control(fd_, PERF_METAGROUP_IOC_SWEEP, 0UL), "sweep");
+}
+
+perf_metagroup_stream Device::start_stream(const perf_metagroup_stream& stream) {
+    perf_metagroup_stream started = stream;
+    started.size = sizeof(started);
+    if (control(fd_, PERF_METAGROUP_IOC_STREAM, &started) != 0)
+        detail::throw_error(Call::start_stream, errno, "cannot start a stream",
+                            {.bytes = static_cast<std::size_t>(stream.ring_size)});
+    return started;
+}
+
+std::uint64_t Device::stop_stream() {
+    auto stream = sized<perf_metagroup_stream>();
+    check(control(fd_, PERF_METAGROUP_IOC_STREAM, &stream), "stop the stream of");
+    return stream.lost;
 }
 
 }  // namespace metagroup

@@ -1,39 +1,39 @@
 // SPDX-License-Identifier: MIT
-#include "error.hpp"
-
-#include <algorithm>
 #include <metagroup/error.hpp>
-#include <system_error>
 #include <utility>
-
-#include "formatted.hpp"
 
 namespace metagroup {
 
-std::string to_string(const Error::Parts& parts) {
-    std::string text = parts.failed;
-    if (!parts.why.empty()) text += ": " + parts.why;
-    if (!parts.remedy.empty()) text += "; " + parts.remedy;
-    return text;
+struct Error::Texts {
+    Texts(Parts given, int error) : parts(std::move(given)) {
+        if (parts.reason.empty()) parts.reason = std::generic_category().message(error);
+        what = parts.failed + ": " + parts.reason;
+        if (!parts.remedy.empty()) what += "; " + parts.remedy;
+    }
+    Parts parts;
+    std::string what;
+};
+
+Error::Error(Cause cause, int error, Parts parts)
+    : Error(cause, error, std::make_shared<const Texts>(std::move(parts), error)) {}
+
+// A copy as std::system_error keeps the text, too.
+Error::Error(Cause cause, int error, std::shared_ptr<const Texts> texts)
+    : std::system_error(error, std::generic_category(), texts->what),
+      cause_(cause),
+      texts_(std::move(texts)) {}
+
+const char* Error::what() const noexcept {
+    return texts_->what.c_str();
+}
+const std::string& Error::failed() const& noexcept {
+    return texts_->parts.failed;
+}
+const std::string& Error::reason() const& noexcept {
+    return texts_->parts.reason;
+}
+const std::string& Error::remedy() const& noexcept {
+    return texts_->parts.remedy;
 }
 
-Error::Error(int error, Parts parts)
-    : std::system_error(error, std::generic_category(), to_string(parts)),
-      parts_(std::make_shared<const Parts>(std::move(parts))) {}
-
-namespace detail {
-
-void throw_errno(int error, const std::string& what) {
-    throw std::system_error(error, std::generic_category(), what);
-}
-
-void throw_parse_error(std::string_view kind, std::string_view text, std::size_t offset,
-                       std::string_view message) {
-    std::string what = formatted("{} \"{}\", column {}: {}", kind, text, offset + 1, message);
-    // what() ends at a NUL.
-    std::replace(what.begin(), what.end(), '\0', '?');
-    throw std::invalid_argument(what);
-}
-
-}  // namespace detail
 }  // namespace metagroup

@@ -1,135 +1,188 @@
 // SPDX-License-Identifier: MIT
-#include "event_resolver.hpp"
-
-#include <algorithm>
+#include <array>
 #include <charconv>
-#include <string>
-#include <utility>
 
-#include "error.hpp"
-#include "formatted.hpp"
-#include "generic_events.hpp"
-#include "known_events.hpp"
-#include "modifiers.hpp"
-#include "pfm.hpp"
+#include "event_parser.hpp"
+#include "event_sources.hpp"
+#include "format.hpp"
 #include "suggestion.hpp"
-#include "sysfs_pmu.hpp"
-#include "tracepoint.hpp"
 
 namespace metagroup::detail {
 namespace {
 
 constexpr auto npos = std::string_view::npos;
 
-void apply(std::string_view letters, std::size_t offset, EventSpec& spec) {
-    apply_modifiers(parse_modifiers(letters, offset), spec.attr);
-}
+/// One event as it is written: `head:tail`.
+struct Word {
+    Word(std::string_view written, const SystemPaths& system)
+        : text(written),
+          colon(text.find(':')),
+          head(text.substr(0, colon)),
+          tail(colon == npos ? std::string_view{} : text.substr(colon + 1)),
+          paths(system) {}
+
+    std::string_view text;
+    std::size_t colon;  ///< npos if there is none
+    std::string_view head;
+    std::string_view tail;  ///< behind the first colon
+    const SystemPaths& paths;
+
+    [[nodiscard]] EventSpec spec(std::uint32_t type = 0, std::uint64_t config = 0) const {
+        EventSpec spec;
+        spec.name = text;
+        spec.attr.size = sizeof(spec.attr);
+        spec.attr.type = type;
+        spec.attr.config = config;
+        return spec;
+    }
+    /// With the modifiers from `offset` to the end.
+    [[nodiscard]] EventSpec modified(EventSpec spec, std::size_t offset) const {
+        apply_modifiers(parse_modifiers(text.substr(offset), offset), spec.attr);
+        return spec;
+    }
+    /// A name of perf, or a raw event: `tail` can only be modifiers.
+    [[nodiscard]] std::optional<EventSpec> simple() const {
+        if (const GenericEvent* const event = find_generic_event(head))
+            return spec(event->type, event->config);
+        if (const auto config = raw_config()) return spec(PERF_TYPE_RAW, *config);
+        return std::nullopt;
+    }
+    /// `system:name`. "::" belongs to libpfm4.
+    [[nodiscard]] bool may_be_tracepoint() const {
+        return !head.empty() && !tail.empty() && !tail.starts_with(':') &&
+               !looks_like_modifiers(tail);
+    }
+    /// Where modifiers begin that may follow a name of libpfm4; npos if there are none.
+    [[nodiscard]] std::size_t modifiers_of_pfm() const {
+        const std::size_t last = text.rfind(':');
+        const bool modifiers = last != npos && last > 0 && text[last - 1] != ':' &&
+                               looks_like_modifiers(text.substr(last + 1));
+        return modifiers ? last + 1 : npos;
+    }
+
+  private:
+    // r1234
+    [[nodiscard]] std::optional<std::uint64_t> raw_config() const {
+        constexpr int hexadecimal = 16;
+        if (head.size() < 2 || head[0] != 'r') return std::nullopt;
+        std::uint64_t config = 0;
+        const char* const last = head.data() + head.size();
+        const auto [end, error] = std::from_chars(head.data() + 1, last, config, hexadecimal);
+        if (error == std::errc::result_out_of_range)
+            throw SpecError(
+                0, {Cause::syntax, detail::format("raw event \"{}\" has more than 64 bits", head),
+                    "write 16 hexadecimal digits at most"});
+        if (error != std::errc{} || end != last) return std::nullopt;
+        return config;
+    }
+};
+
+using Result = std::optional<EventSpec>;
 
 // pmu/terms/ , pmu/terms/u , pmu/terms/:u
-EventSpec resolve_sysfs(std::string_view word, const SystemPaths& paths, EventSpec spec) {
-    const std::size_t open = word.find('/');
-    const std::size_t close = word.find('/', open + 1);
-    const std::string_view name = word.substr(0, open);
-    const auto pmu = SysfsPmu::find(paths, name);
-    if (!pmu) {
-        throw SpecError(0, formatted("this machine has no PMU \"{}\"{} (see {})", name,
-                                     did_you_mean(name, SysfsPmu::names(paths)), paths.pmus));
+Result sysfs_event(const Word& word) {
+    const std::string_view text = word.text;
+    const std::size_t open = text.find('/');
+    if (open == npos) return std::nullopt;
+    const std::size_t close = text.find('/', open + 1);
+    const std::string_view name = text.substr(0, open);
+    const auto pmu = SysfsPmu::find(word.paths, name);
+    if (!pmu)
+        throw SpecError(0, {Cause::unknown_pmu, detail::format("unknown PMU \"{}\"", name),
+                            did_you_mean(name, SysfsPmu::names(word.paths),
+                                         detail::format("see {}", word.paths.pmus))});
+    EventSpec spec = word.spec();
+    pmu->encode(text.substr(open + 1, close - open - 1), open + 1, spec);
+    const std::size_t rest = close + 1;
+    if (rest == text.size()) return spec;
+    return word.modified(std::move(spec), text[rest] == ':' ? rest + 1 : rest);
+}
+
+// cycles, r1234, cycles:u
+Result simple_event(const Word& word) {
+    if (word.colon != npos && !looks_like_modifiers(word.tail)) return std::nullopt;
+    Result spec = word.simple();
+    if (!spec || word.colon == npos) return spec;
+    return word.modified(std::move(*spec), word.colon + 1);
+}
+
+// system:name, system:name:u
+Result tracepoint(const Word& word) {
+    if (!word.may_be_tracepoint()) return std::nullopt;
+    const std::size_t colon = word.tail.find(':');
+    EventSpec spec = word.spec(PERF_TYPE_TRACEPOINT,
+                               tracepoint_id(word.head, word.tail.substr(0, colon), word.paths));
+    if (colon == npos) return spec;
+    return word.modified(std::move(spec), word.colon + 1 + colon + 1);
+}
+
+Result tracepoint_of_known_system(const Word& word) {
+    if (!word.may_be_tracepoint() || !is_tracepoint_system(word.head, word.paths))
+        return std::nullopt;
+    return tracepoint(word);
+}
+
+// RETIRED_INSTRUCTIONS:u, pmu::EVENT:MASK:u=1:k=0
+Result pfm_event(const Word& word) {
+    EventSpec spec = word.spec();
+    // The whole word first, since libpfm4 has modifiers of its own; then without perf's.
+    if (pfm_encode(word.text, spec.attr).status != PfmStatus::ok) {
+        const std::size_t modifiers = word.modifiers_of_pfm();
+        if (modifiers == npos ||
+            pfm_encode(word.text.substr(0, modifiers - 1), spec.attr).status != PfmStatus::ok)
+            return std::nullopt;
+        spec = word.modified(std::move(spec), modifiers);
     }
-    pmu->encode(word.substr(open + 1, close - open - 1), open + 1, spec);
-    std::size_t rest = close + 1;
-    if (rest < word.size()) {
-        if (word[rest] == ':') ++rest;
-        apply(word.substr(rest), rest, spec);
-    }
+    if (spec.attr.type >= PERF_TYPE_MAX)
+        spec.cpus = SysfsPmu::cpus_of_type(word.paths, spec.attr.type);
     return spec;
 }
 
-// r1234
-std::optional<std::uint64_t> raw_config(std::string_view head) {
-    constexpr int hexadecimal = 16;
-    if (head.size() < 2 || head[0] != 'r') return std::nullopt;
-    std::uint64_t config = 0;
-    const char* const last = head.data() + head.size();
-    const auto [end, error] = std::from_chars(head.data() + 1, last, config, hexadecimal);
-    if (error == std::errc::result_out_of_range) {
-        throw SpecError(0, formatted("raw event \"{}\" has more than 64 bits", head));
-    }
-    if (error != std::errc{} || end != last) return std::nullopt;
-    return config;
+// cycles:x. Modifiers with '=' are those of libpfm4.
+Result wrong_modifiers(const Word& word) {
+    if (word.tail.find('=') != npos) return std::nullopt;
+    Result spec = word.simple();
+    if (!spec) return std::nullopt;
+    return word.modified(std::move(*spec), word.colon + 1);
 }
 
-// Event numbers of PMUs that libpfm4 knows, for the CPUs that such a PMU counts on.
-EventSpec finish_pfm(EventSpec spec, const SystemPaths& paths) {
-    if (spec.attr.type >= PERF_TYPE_MAX) {
-        spec.cpus = SysfsPmu::cpus_of_type(paths, spec.attr.type);
-    }
-    return spec;
+// EVENT:WRONG_MASK
+Result wrong_pfm_event(const Word& word) {
+    const auto refuse = [](std::string_view text) {
+        perf_event_attr ignored{};
+        PfmResult result = pfm_encode(text, ignored);
+        if (result.status == PfmStatus::refused) throw SpecError(0, std::move(result.diagnosis));
+    };
+    const std::size_t modifiers = word.modifiers_of_pfm();
+    if (modifiers != npos) refuse(word.text.substr(0, modifiers - 1));
+    refuse(word.text);
+    return std::nullopt;
 }
 
-// system:name, system:name:u; `tail` is what follows the first colon.
-EventSpec resolve_tracepoint(std::string_view system, std::string_view tail,
-                             const SystemPaths& paths, EventSpec spec) {
-    const std::size_t colon = tail.find(':');
-    spec.attr.type = PERF_TYPE_TRACEPOINT;
-    spec.attr.config = tracepoint_id(system, tail.substr(0, colon), 0, paths);
-    if (colon != npos) apply(tail.substr(colon + 1), system.size() + 1 + colon + 1, spec);
-    return spec;
-}
-
-[[noreturn]] void unknown_event(std::string_view head, const SystemPaths& paths) {
-    throw SpecError(0, formatted("no event \"{}\" is known on this machine{}", head,
-                                 did_you_mean(head, event_names(paths))));
-}
+// Each returns an event, or nothing if the word is not written as one of its kind. The first event
+// counts.
+constexpr std::array<Result (*)(const Word&), 7> resolvers = {
+    sysfs_event,
+    simple_event,
+    // libpfm4 has tracepoints as well, but does not take modifiers for them.
+    tracepoint_of_known_system,
+    pfm_event,
+    // No source has the event. The following throw the error that explains most.
+    wrong_modifiers,
+    wrong_pfm_event,
+    tracepoint,
+};
 
 }  // namespace
 
-EventSpec resolve_event(std::string_view word, const SystemPaths& paths) {
-    EventSpec spec;
-    spec.name = word;
-    spec.attr.size = sizeof(spec.attr);
-    if (word.find('/') != npos) return resolve_sysfs(word, paths, std::move(spec));
-
-    const std::size_t colon = word.find(':');
-    const std::string_view head = word.substr(0, colon);
-    const std::string_view tail = colon == npos ? std::string_view{} : word.substr(colon + 1);
-    const GenericEvent* const generic = find_generic_event(head);
-    const auto raw = generic == nullptr ? raw_config(head) : std::nullopt;
-    if ((generic != nullptr || raw) && (colon == npos || looks_like_modifiers(tail))) {
-        spec.attr.type = generic != nullptr ? generic->type : std::uint32_t{PERF_TYPE_RAW};
-        spec.attr.config = generic != nullptr ? generic->config : *raw;
-        if (colon != npos) apply(tail, colon + 1, spec);
-        return spec;
+EventSpec resolve_event(std::string_view text, const SystemPaths& paths) {
+    const Word word(text, paths);
+    for (const auto resolve : resolvers) {
+        if (Result spec = resolve(word)) return std::move(*spec);
     }
-
-    // system:name[:modifiers]; "::" belongs to libpfm4. Asked before libpfm4, which knows
-    // tracepoints as well, but not their modifiers.
-    const bool may_be_tracepoint = colon != npos && !tail.empty() && !tail.starts_with(':') &&
-                                   !head.empty() && !looks_like_modifiers(tail);
-    if (may_be_tracepoint && is_tracepoint_system(head, paths)) {
-        return resolve_tracepoint(head, tail, paths, std::move(spec));
-    }
-
-    // libpfm4 has modifiers of its own (`u=1`), so it sees the whole word first; then the word
-    // without ours.
-    const PfmAnswer whole = pfm_encode(word, spec.attr);
-    if (whole.verdict == PfmVerdict::ok) return finish_pfm(std::move(spec), paths);
-    const std::size_t last = word.rfind(':');
-    if (last != npos && last > 0 && word[last - 1] != ':' &&
-        looks_like_modifiers(word.substr(last + 1))) {
-        const PfmAnswer base = pfm_encode(word.substr(0, last), spec.attr);
-        if (base.verdict == PfmVerdict::ok) {
-            apply(word.substr(last + 1), last + 1, spec);
-            return finish_pfm(std::move(spec), paths);
-        }
-        if (base.verdict == PfmVerdict::refused) throw SpecError(0, base.message);
-    }
-    // A name of ours with a wrong modifier: our text explains the letters. With '=' libpfm4's
-    // modifiers were meant.
-    if ((generic != nullptr || raw) && tail.find('=') == npos) apply(tail, colon + 1, spec);
-    if (whole.verdict == PfmVerdict::refused) throw SpecError(0, whole.message);
-
-    if (may_be_tracepoint) return resolve_tracepoint(head, tail, paths, std::move(spec));
-    unknown_event(tail.starts_with(':') ? word : head, paths);
+    const std::string_view name = word.tail.starts_with(':') ? word.text : word.head;
+    throw SpecError(0, {Cause::unknown_event, detail::format("unknown event \"{}\"", name),
+                        did_you_mean(name, event_names(paths), see_list)});
 }
 
 }  // namespace metagroup::detail

@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: MIT
-
-#include <metagroup/event_spec.hpp>
-#include <stdexcept>
-#include <utility>
-
-#include "error.hpp"
-#include "event_resolver.hpp"
-#include "formatted.hpp"
-#include "modifiers.hpp"
+#include "diagnostics.hpp"
+#include "event_parser.hpp"
+#include "format.hpp"
 
 namespace metagroup {
 namespace {
@@ -16,12 +10,13 @@ bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// The grammar of lists and groups; what an event means is not its business.
+// The grammar of lists and groups. resolve_event() gives an event its meaning.
 class EventSpecParser {
   public:
     EventSpecParser(std::string_view text, const detail::SystemPaths& paths)
         : text_(text), paths_(paths) {}
 
+    /// Throws SpecError, counted from the start of the text.
     std::vector<GroupSpec> list() {
         std::vector<GroupSpec> groups;
         for (;;) {
@@ -29,14 +24,14 @@ class EventSpecParser {
             groups.push_back(peek() == '{' ? group() : GroupSpec{{event(false)}});
             skip_blanks();
             if (at_end()) return groups;
-            if (peek() == '}') fail(pos_, "'}' without '{': remove it");
+            if (peek() == '}') fail(pos_, "'}' without '{'", "remove it");
             expect_comma();
         }
     }
 
   private:
-    [[noreturn]] void fail(std::size_t at, std::string_view message) const {
-        detail::throw_parse_error("event list", text_, at, message);
+    [[noreturn]] static void fail(std::size_t at, std::string reason, std::string remedy) {
+        throw detail::SpecError(at, {Cause::syntax, std::move(reason), std::move(remedy)});
     }
     [[nodiscard]] bool at_end() const { return pos_ == text_.size(); }
     [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[pos_]; }
@@ -45,10 +40,9 @@ class EventSpecParser {
             ++pos_;
     }
     void expect_comma() {
-        if (peek() != ',') {
-            fail(pos_,
-                 detail::formatted("unexpected '{}': write ',' between events and groups", peek()));
-        }
+        if (peek() != ',')
+            fail(pos_, detail::format("unexpected '{}'", peek()),
+                 "write ',' between events and groups");
         ++pos_;
     }
 
@@ -56,15 +50,15 @@ class EventSpecParser {
         const std::size_t start = pos_++;
         GroupSpec group;
         skip_blanks();
-        if (peek() == '}') fail(start, "the group is empty: name its events, as in \"{a,b}\"");
+        if (peek() == '}') fail(start, "the group is empty", "name its events, as in \"{a,b}\"");
         for (;;) {
             skip_blanks();
-            if (at_end()) fail(start, "the group is never closed: add '}'");
+            if (at_end()) fail(start, "the group is not closed", "add '}'");
             const std::size_t place = pos_;
             group.events.push_back(event(true));
             if (group.events.size() > 1) check_sibling(group.events.back(), place);
             skip_blanks();
-            if (at_end()) fail(start, "the group is never closed: add '}'");
+            if (at_end()) fail(start, "the group is not closed", "add '}'");
             if (peek() == '}') break;
             expect_comma();
         }
@@ -73,13 +67,14 @@ class EventSpecParser {
         return group;
     }
 
-    // The kernel wants these of leaders only; say so while the text is at hand.
-    void check_sibling(const EventSpec& event, std::size_t place) const {
+    // The kernel takes these of leaders only. Its EINVAL would not name the place.
+    static void check_sibling(const EventSpec& event, std::size_t place) {
         if (event.attr.pinned == 0 && event.attr.exclusive == 0) return;
         fail(place,
-             detail::formatted("event \"{}\" is a sibling: only a group's first event can be "
-                               "pinned (D) or exclusive (e); write \"{{a,b}}:D\"",
-                               event.name));
+             detail::format("event \"{}\" is a sibling: only a group's first event can be "
+                            "pinned (D) or exclusive (e)",
+                            event.name),
+             "write \"{a,b}:D\"");
     }
 
     void group_modifiers(GroupSpec& group) {
@@ -87,12 +82,7 @@ class EventSpecParser {
         while (!at_end() && peek() != ',' && !is_blank(peek()) && peek() != '}')
             ++pos_;
         const std::string_view letters = text_.substr(start, pos_ - start);
-        detail::Modifiers modifiers;
-        try {
-            modifiers = detail::parse_modifiers(letters, start);
-        } catch (const detail::SpecError& error) {
-            fail(error.offset(), error.what());
-        }
+        detail::Modifiers modifiers = detail::parse_modifiers(letters, start);
         for (EventSpec& event : group.events) {
             detail::apply_modifiers(modifiers, event.attr);
             // Only leaders can be pinned or exclusive.
@@ -111,24 +101,22 @@ class EventSpecParser {
             if (is_blank(c) || (slashes != 1 && (c == ',' || c == '}'))) break;
             if (c == '/') {
                 if (++slashes == 1) slash = pos_;
-                if (slashes > 2) fail(pos_, "a third '/': write \"pmu/terms/\"");
+                if (slashes > 2) fail(pos_, "a third '/'", "write \"pmu/terms/\"");
             } else if (c == '\0') {
-                // libpfm4 and the names of files would end here.
-                fail(pos_, "a NUL inside an event: remove it");
+                // libpfm4 and system calls would cut the name off here.
+                fail(pos_, "a NUL inside an event", "remove it");
             } else if (c == '{') {
-                fail(pos_, in_group ? "a group inside a group: close the first with '}'"
-                                    : "'{' inside an event: write ',' before a group");
+                if (in_group) fail(pos_, "a group inside a group", "close the first with '}'");
+                fail(pos_, "'{' inside an event", "write ',' before a group");
             }
         }
-        if (slashes == 1) fail(slash, "the terms of the PMU are never closed: add '/'");
+        if (slashes == 1) fail(slash, "the terms of the PMU are not closed", "add '/'");
         const std::string_view word = text_.substr(start, pos_ - start);
-        if (word.empty()) {
-            fail(start, "an event is missing here: name one, or remove the ','");
-        }
+        if (word.empty()) fail(start, "an event is missing here", "name one, or remove the ','");
         try {
             return detail::resolve_event(word, paths_);
         } catch (const detail::SpecError& error) {
-            fail(start + error.offset(), error.what());
+            throw detail::SpecError(start + error.offset(), error.diagnosis());
         }
     }
 
@@ -146,8 +134,8 @@ std::string to_string(const GroupSpec& group) {
         if (!text.empty()) text += ',';
         text += event.name;
     }
-    if (!group.modifiers.empty()) return detail::formatted("{{{}}}:{}", text, group.modifiers);
-    return group.events.size() == 1 ? text : detail::formatted("{{{}}}", text);
+    if (!group.modifiers.empty()) return detail::format("{{{}}}:{}", text, group.modifiers);
+    return group.events.size() == 1 ? text : detail::format("{{{}}}", text);
 }
 
 std::vector<GroupSpec> parse_events(std::string_view text) {
@@ -157,7 +145,11 @@ std::vector<GroupSpec> parse_events(std::string_view text) {
 namespace detail {
 
 std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& paths) {
-    return EventSpecParser(text, paths).list();
+    try {
+        return EventSpecParser(text, paths).list();
+    } catch (const SpecError& error) {
+        throw_parse_error("event list", text, error.offset(), error.diagnosis());
+    }
 }
 
 }  // namespace detail

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: MIT
-#include "generic_events.hpp"
-
-#include <linux/perf_event.h>
-
 #include <algorithm>
 #include <array>
-#include <utility>
 
-#include "formatted.hpp"
+#include "event_sources.hpp"
+#include "format.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -59,12 +55,12 @@ constexpr std::array software = {
     Entry{"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "moves of tasks to another CPU"},
     Entry{"migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "the same as cpu-migrations"},
     Entry{"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS,
-          "unaligned accesses that the kernel mended; none on x86"},
+          "unaligned accesses that the kernel fixed up; none on x86"},
     Entry{"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS,
           "instructions that the kernel emulated"},
-    Entry{"dummy", PERF_COUNT_SW_DUMMY, "counts nothing; for what wants an event only"},
+    Entry{"dummy", PERF_COUNT_SW_DUMMY, "counts nothing; a placeholder"},
     Entry{"bpf-output", PERF_COUNT_SW_BPF_OUTPUT,
-          "what BPF programs write; counts nothing by itself"},
+          "output of BPF programs; counts nothing by itself"},
     Entry{"cgroup-switches", cgroup_switches,
           "switches to a task of another cgroup; since Linux 5.13"},
 };
@@ -79,40 +75,41 @@ constexpr std::array caches = {
     Entry{"node", PERF_COUNT_HW_CACHE_NODE, "local memory of the node"},
 };
 
-struct CacheOp {
-    std::string_view accesses;
-    std::string_view misses;
+struct CacheResult {
+    std::string_view name;
     std::uint64_t op;
+    std::uint64_t result;
 };
 
-constexpr std::array cache_ops = {
-    CacheOp{"loads", "load-misses", PERF_COUNT_HW_CACHE_OP_READ},
-    CacheOp{"stores", "store-misses", PERF_COUNT_HW_CACHE_OP_WRITE},
-    CacheOp{"prefetches", "prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH},
+constexpr std::uint64_t access = PERF_COUNT_HW_CACHE_RESULT_ACCESS;
+constexpr std::uint64_t miss = PERF_COUNT_HW_CACHE_RESULT_MISS;
+
+constexpr std::array cache_results = {
+    CacheResult{"loads", PERF_COUNT_HW_CACHE_OP_READ, access},
+    CacheResult{"load-misses", PERF_COUNT_HW_CACHE_OP_READ, miss},
+    CacheResult{"stores", PERF_COUNT_HW_CACHE_OP_WRITE, access},
+    CacheResult{"store-misses", PERF_COUNT_HW_CACHE_OP_WRITE, miss},
+    CacheResult{"prefetches", PERF_COUNT_HW_CACHE_OP_PREFETCH, access},
+    CacheResult{"prefetch-misses", PERF_COUNT_HW_CACHE_OP_PREFETCH, miss},
 };
 
 std::vector<GenericEvent> build() {
     constexpr unsigned op_shift = 8;
     constexpr unsigned result_shift = 16;
     std::vector<GenericEvent> events;
-    events.reserve(hardware.size() + software.size() + caches.size() * cache_ops.size() * 2);
-    for (const auto& [name, config, description] : hardware) {
-        events.push_back({std::string(name), PERF_TYPE_HARDWARE, config, std::string(description)});
-    }
-    for (const auto& [name, config, description] : software) {
-        events.push_back({std::string(name), PERF_TYPE_SOFTWARE, config, std::string(description)});
-    }
+    const auto add = [&](std::string_view name, std::uint32_t type, std::uint64_t config,
+                         std::string_view description) {
+        events.push_back({std::string(name), type, config, std::string(description)});
+    };
+    for (const auto& [name, config, description] : hardware)
+        add(name, PERF_TYPE_HARDWARE, config, description);
+    for (const auto& [name, config, description] : software)
+        add(name, PERF_TYPE_SOFTWARE, config, description);
     for (const auto& [cache, id, full_name] : caches) {
-        for (const CacheOp& op : cache_ops) {
-            const std::uint64_t config = id | (op.op << op_shift);
-            const std::uint64_t misses = std::uint64_t{PERF_COUNT_HW_CACHE_RESULT_MISS}
-                                         << result_shift;
-            for (const auto& [kind, result] :
-                 {std::pair{op.accesses, std::uint64_t{0}}, std::pair{op.misses, misses}}) {
-                events.push_back({formatted("{}-{}", cache, kind), PERF_TYPE_HW_CACHE,
-                                  config | result, formatted("{}: {}", full_name, kind)});
-            }
-        }
+        for (const auto& [kind, op, result] : cache_results)
+            add(detail::format("{}-{}", cache, kind), PERF_TYPE_HW_CACHE,
+                id | op << op_shift | result << result_shift,
+                detail::format("{}: {}", full_name, kind));
     }
     return events;
 }

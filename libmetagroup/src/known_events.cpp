@@ -1,20 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "known_events.hpp"
-
-#include <linux/perf_event.h>
-
 #include <exception>
 #include <iterator>
-#include <metagroup/event_spec.hpp>
-#include <optional>
-#include <utility>
 
-#include "event_resolver.hpp"
-#include "formatted.hpp"
-#include "generic_events.hpp"
+#include "event_parser.hpp"
+#include "event_sources.hpp"
+#include "format.hpp"
 #include "suggestion.hpp"
-#include "sysfs_pmu.hpp"
-#include "tracepoint.hpp"
 
 namespace metagroup {
 
@@ -22,8 +13,8 @@ std::vector<KnownEvent> known_events() {
     return detail::known_events({});
 }
 
-std::vector<std::string> near_events(std::string_view word) {
-    return detail::near_matches(word, detail::event_names({}));
+std::vector<std::string> similar_events(std::string_view word) {
+    return detail::similar_words(word, detail::event_names({}));
 }
 
 namespace detail {
@@ -40,8 +31,8 @@ const char* pmu_of(const GenericEvent& event) {
     }
 }
 
-// What parse_events() makes of the name; nothing if it refuses it.
-std::optional<EventSpec> understood(const std::string& name, const SystemPaths& paths) {
+// Nothing if parse_events() refuses the name.
+std::optional<EventSpec> parsed(const std::string& name, const SystemPaths& paths) {
     try {
         return parse_events(name, paths).front().events.front();
     } catch (const std::exception&) {
@@ -54,8 +45,8 @@ void add_sysfs(std::vector<KnownEvent>& events, const SystemPaths& paths) {
         const auto pmu = SysfsPmu::find(paths, pmu_name);
         if (!pmu) continue;
         for (const std::string& event : pmu->events()) {
-            std::string name = formatted("{}/{}/", pmu_name, event);
-            auto spec = understood(name, paths);
+            std::string name = detail::format("{}/{}/", pmu_name, event);
+            auto spec = parsed(name, paths);
             if (!spec) continue;
             events.push_back({std::move(name), pmu_name, pmu->definition(event),
                               std::move(spec->unit), "sysfs"});
@@ -63,34 +54,24 @@ void add_sysfs(std::vector<KnownEvent>& events, const SystemPaths& paths) {
     }
 }
 
-// Asks libpfm4 alone, since the whole resolver takes long where there are thousands.
+// By pfm_encode() alone: the resolvers would take long for thousands of events.
 void add_pfm(std::vector<KnownEvent>& events) {
     const std::vector<PfmEvent> all = pfm_events();
     const std::set<std::string> shared = shared_names(all);
     for (const PfmEvent& event : all) {
         if (event.pmu == "perf" || event.pmu == "perf_raw") continue;
         const bool qualify = shared.contains(event.name);
-        for (PfmEvent& variant : pfm_variants(event)) {
-            events.push_back(
-                {qualify ? formatted("{}::{}", event.pmu, variant.name) : std::move(variant.name),
-                 event.pmu,
-                 std::move(variant.description),
-                 {},
-                 "libpfm4"});
-        }
+        for (PfmEvent& variant : pfm_variants(event))
+            events.push_back({qualify ? detail::format("{}::{}", event.pmu, variant.name)
+                                      : std::move(variant.name),
+                              event.pmu,
+                              std::move(variant.description),
+                              {},
+                              "libpfm4"});
     }
 }
 
 }  // namespace
-
-std::set<std::string> shared_names(std::span<const PfmEvent> events) {
-    std::set<std::string> seen;
-    std::set<std::string> shared;
-    for (const PfmEvent& event : events) {
-        if (!seen.insert(event.name).second) shared.insert(event.name);
-    }
-    return shared;
-}
 
 std::vector<KnownEvent> known_events(const SystemPaths& paths) {
     std::vector<KnownEvent> events;
@@ -111,7 +92,7 @@ std::vector<std::string> event_names(const SystemPaths& paths) {
         const auto pmu = SysfsPmu::find(paths, name);
         if (!pmu) continue;
         for (const std::string& event : pmu->events())
-            names.push_back(formatted("{}/{}/", name, event));
+            names.push_back(detail::format("{}/{}/", name, event));
     }
     for (PfmEvent& event : pfm_events())
         names.push_back(std::move(event.name));

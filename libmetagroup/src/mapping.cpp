@@ -1,24 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
-#include <linux/perf_metagroup.h>
-#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <cstring>
 #include <metagroup/mapping.hpp>
-#include <utility>
 
-#include "error.hpp"
+#include "system.hpp"
 
 namespace metagroup {
 namespace {
 
-// The kernel may write while we look: every field by one load of its own.
-const perf_metagroup_snapshot& header(std::span<const std::byte> memory) noexcept {
-    return *reinterpret_cast<const perf_metagroup_snapshot*>(memory.data());
+// The kernel may write at any time: each field is read by one load.
+const perf_metagroup_map& head(std::span<const std::byte> memory) noexcept {
+    return *reinterpret_cast<const perf_metagroup_map*>(memory.data());
 }
 
 template <typename Field>
@@ -26,10 +23,14 @@ Field load(const Field& field) noexcept {
     return __atomic_load_n(&field, __ATOMIC_RELAXED);
 }
 
+[[noreturn]] void fail() {
+    detail::throw_error(detail::Call::map_device, errno, "cannot map the meta-group");
+}
+
 }  // namespace
 
 Mapping::Mapping(const Device& device) : fd_(::fcntl(device.fd(), F_DUPFD_CLOEXEC, 0)) {
-    if (!fd_) detail::throw_errno(errno, "cannot map the meta-group");
+    if (!fd_) fail();
     map();
 }
 
@@ -54,54 +55,56 @@ void Mapping::unmap() noexcept {
     memory_ = {};
 }
 
-// All that the snapshot needs now. It may grow before it is mapped: then it is outgrown at once.
+// If the snapshot grows before it is mapped, the mapping has moved() at once.
 void Mapping::map() {
     perf_metagroup_info info{};
     info.size = sizeof(info);
-    if (::ioctl(fd_.get(), PERF_METAGROUP_IOC_INFO, &info) != 0) {
-        detail::throw_errno(errno, "cannot ask the meta-group for its size");
-    }
-    void* const memory = ::mmap(nullptr, info.framed_size, PROT_READ, MAP_SHARED, fd_.get(), 0);
-    if (memory == MAP_FAILED) {
-        detail::throw_errno(errno, errno == ENODEV ? "the loaded module perf_metagroup cannot map "
-                                                     "snapshots: install a newer one"
-                                                   : "cannot map the meta-group");
-    }
+    if (detail::uninterrupted([&] { return ::ioctl(fd_.get(), PERF_METAGROUP_IOC_INFO, &info); }) !=
+        0)
+        fail();
+    const auto size = static_cast<std::size_t>(info.map_size);
+    void* const memory = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, fd_.get(), 0);
+    if (memory == MAP_FAILED) fail();
     unmap();
-    memory_ = {static_cast<std::byte*>(memory), info.framed_size};
+    memory_ = {static_cast<std::byte*>(memory), size};
 }
 
-// Bytes of the snapshot, or nothing if this memory is no longer, or not all, that it is in.
-std::size_t Mapping::size() const noexcept {
-    const perf_metagroup_snapshot& head = header(memory_);
-    if ((load(head.flags) & PERF_METAGROUP_SNAPSHOT_MOVED) != 0) return 0;
-    const std::size_t size = load(head.size) + std::size_t{load(head.count)} * load(head.stride);
-    return size <= memory_.size() ? size : 0;
+bool Mapping::moved() const noexcept {
+    return (load(head(memory_).flags) & PERF_METAGROUP_MAP_MOVED) != 0;
 }
 
-SnapshotView Mapping::view() {
-    while (size() == 0)
+// The bytes of copy `version % 2`, of which a snapshot is the first part.
+std::span<const std::byte> Mapping::copy(std::uint32_t version) const noexcept {
+    const std::uint64_t offset = load(head(memory_).offset[version % 2]);
+    return std::span<const std::byte>(memory_).subspan(
+        std::min<std::size_t>(static_cast<std::size_t>(offset), memory_.size()));
+}
+
+SnapshotView Mapping::view() & {
+    while (moved())
         map();
-    return SnapshotView(memory_);
+    return SnapshotView(copy(__atomic_load_n(&head(memory_).version, __ATOMIC_ACQUIRE)));
 }
 
 void Mapping::read(Snapshot& snapshot) {
     for (;;) {
-        const __u32& version = header(memory_).version;
-        // Pairs with the release at the end of the module's sweep.
+        while (moved())
+            map();
+        const __u32& version = head(memory_).version;
+        // Pairs with the release when the module publishes a sweep.
         const __u32 before = __atomic_load_n(&version, __ATOMIC_ACQUIRE);
-        if (before % 2 != 0) {
-            ::sched_yield();
-            continue;
+        const std::span<const std::byte> from = copy(before);
+        const std::uint64_t bytes =
+            load(reinterpret_cast<const perf_metagroup_snapshot*>(from.data())->bytes);
+        if (bytes <= from.size()) {
+            const auto size = static_cast<std::size_t>(bytes);
+            std::memcpy(snapshot.prepare(size).data(), from.data(), size);
         }
-        const std::size_t bytes = size();
-        if (bytes > 0) std::memcpy(snapshot.prepare(bytes).data(), memory_.data(), bytes);
-        // Pairs with the barrier at the begin of the module's sweep: whoever has seen a byte of it
-        // sees its version too.
+        // Pairs with the module's barrier after publishing: a reader that has seen a byte of the
+        // sweep after the next one sees the next one's version too.
         std::atomic_thread_fence(std::memory_order_acquire);
-        if (load(version) != before) continue;
-        if (bytes > 0) return snapshot.commit(bytes);
-        map();
+        if (load(version) == before && !moved())
+            return snapshot.commit(static_cast<std::size_t>(bytes));
     }
 }
 

@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: MIT
-
-#include <cerrno>
-#include <metagroup/device.hpp>
+#include <array>
 #include <metagroup/metagroup.hpp>
-#include <stdexcept>
-#include <system_error>
-#include <utility>
 
 #include "backend.hpp"
-#include "cgroup.hpp"
-#include "formatted.hpp"
+#include "format.hpp"
+#include "system.hpp"
 
 namespace metagroup {
 
 struct MetaGroup::State {
     std::vector<GroupSpec> groups;
     std::vector<Member> members;
-    Backend backend = Backend::per_fd;
     std::string reason;
     std::unique_ptr<detail::Reader> reader;
+    // For streams.
+    std::uint64_t read_format = 0;
+    detail::UniqueFd cgroup;
+    std::weak_ptr<detail::Sampler> sampler;
 };
 
 namespace {
@@ -29,12 +27,13 @@ CpuList cpus_of(const GroupSpec& group, const CpuList& wanted) {
     for (const EventSpec& event : group.events) {
         if (!event.cpus) continue;
         cpus = cpus.intersect(*event.cpus);
-        if (cpus.empty()) {
-            throw std::invalid_argument(detail::formatted(
-                "group {} has no CPU: event \"{}\" is counted on CPUs {} only, asked "
-                "for were {}; add one of them",
-                to_string(group), event.name, event.cpus->to_string(), wanted.to_string()));
-        }
+        if (cpus.empty())
+            throw Error(Cause::unsupported_event, EINVAL,
+                        {detail::format("cannot count group {} on CPUs {}", to_string(group),
+                                        wanted.to_string()),
+                         detail::format("event \"{}\" is counted on CPUs {} only", event.name,
+                                        event.cpus->to_string()),
+                         "add one of them"});
     }
     return cpus;
 }
@@ -54,45 +53,35 @@ std::vector<MetaGroup::Member> plan(const std::vector<GroupSpec>& groups, const 
     return members;
 }
 
-struct Choice {
-    Backend backend;
-    std::string reason;
-    std::unique_ptr<detail::Reader> reader;
-};
-
-Choice choose(const MetaGroup::Options& options, std::size_t members) {
+std::unique_ptr<detail::Reader> choose(const MetaGroup::Options& options, std::size_t members,
+                                       std::string& reason) {
     const bool needs_module = options.backend == Backend::module || options.mode != Mode{};
+    reason = "requested";
     if (options.backend == Backend::per_fd) {
-        if (needs_module) {
-            throw std::system_error(EOPNOTSUPP, std::generic_category(),
-                                    "quiet and sparing sweeps need the module: without it every "
-                                    "CPU is interrupted; do not ask for Backend::per_fd");
-        }
-        return {Backend::per_fd, "asked for", detail::make_per_fd_reader()};
+        if (needs_module)
+            detail::throw_error(detail::Call::choose_mode, EOPNOTSUPP,
+                                "cannot sweep without interrupting every CPU");
+        return detail::make_per_fd_reader(!options.cgroup.empty());
     }
-    std::string missing;
     try {
         Device device = Device::open(options.device);
-        return {Backend::module,
-                options.backend == Backend::module
-                    ? std::string("asked for")
-                    : detail::formatted("{} is there", options.device),
-                detail::make_module_reader(std::move(device), options.mode, members)};
-    } catch (const std::system_error& error) {
+        if (options.backend == Backend::automatic) reason = options.device + " is there";
+        return detail::make_module_reader(std::move(device), options.mode, members);
+    } catch (const Error& error) {
         // Too many members is not a missing module: falling back would hide the limit.
-        if (needs_module || error.code().value() == E2BIG) throw;
-        missing = error.what();
+        if (needs_module || error.cause() == Cause::too_many_members) throw;
+        reason = error.what();
     }
-    return {Backend::per_fd, std::move(missing), detail::make_per_fd_reader()};
+    return detail::make_per_fd_reader(!options.cgroup.empty());
 }
 
-// Where descriptors run out, the reader is asked for those that it can do without.
+// If no descriptor is left, the reader may release some.
 EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format, int cgroup,
                       detail::Reader& reader) {
     for (;;) {
         try {
             return EventGroup::open(spec, cpu, read_format, cgroup);
-        } catch (const std::system_error& error) {
+        } catch (const Error& error) {
             if (error.code().value() != EMFILE || !reader.release_descriptors()) throw;
         }
     }
@@ -101,34 +90,25 @@ EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format,
 }  // namespace
 
 std::string_view to_string(Backend backend) noexcept {
-    switch (backend) {
-        case Backend::automatic:
-            return "automatic";
-        case Backend::module:
-            return "module";
-        case Backend::per_fd:
-            return "per_fd";
-    }
-    return "unknown";
+    static constexpr std::array<std::string_view, 3> names = {"automatic", "module", "per_fd"};
+    const auto number = static_cast<std::size_t>(backend);
+    return number < names.size() ? names[number] : "unknown";
 }
 
 MetaGroup MetaGroup::open(const Options& options) {
-    if (options.groups.empty()) {
+    if (options.groups.empty())
         throw std::invalid_argument("a meta-group needs at least one event group");
-    }
+    if (options.cpus && options.cpus->empty())
+        throw std::invalid_argument("a meta-group needs at least one CPU");
     auto state = std::make_unique<State>();
     state->groups = options.groups;
-    state->members = plan(state->groups, options.cpus.empty() ? CpuList::online() : options.cpus);
-    Choice choice = choose(options, state->members.size());
-    state->backend = choice.backend;
-    state->reason = std::move(choice.reason);
-    state->reader = std::move(choice.reader);
-    detail::UniqueFd cgroup;
-    if (!options.cgroup.empty()) cgroup = detail::open_cgroup(options.cgroup);
-    for (const Member& member : state->members) {
+    state->members = plan(state->groups, options.cpus ? *options.cpus : CpuList::online());
+    state->reader = choose(options, state->members.size(), state->reason);
+    state->read_format = options.read_format;
+    if (!options.cgroup.empty()) state->cgroup = detail::open_cgroup(options.cgroup);
+    for (const Member& member : state->members)
         state->reader->add(open_group(state->groups[member.group], member.cpu, options.read_format,
-                                      cgroup.get(), *state->reader));
-    }
+                                      state->cgroup.get(), *state->reader));
     std::uint32_t number = state->reader->finish();
     for (Member& member : state->members)
         member.number = number++;
@@ -142,12 +122,12 @@ MetaGroup& MetaGroup::operator=(MetaGroup&&) noexcept = default;
 MetaGroup::~MetaGroup() = default;
 
 void MetaGroup::read(Snapshot& snapshot) {
-    state_->reader->read(snapshot, {});
+    state_->reader->read(snapshot, nullptr);
 }
-void MetaGroup::read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) {
-    state_->reader->read(snapshot, cpu_mask);
+void MetaGroup::read(Snapshot& snapshot, const CpuList& cpus) {
+    state_->reader->read(snapshot, &cpus);
 }
-SnapshotView MetaGroup::sweep() {
+SnapshotView MetaGroup::sweep() & {
     return state_->reader->sweep();
 }
 void MetaGroup::enable() {
@@ -161,28 +141,41 @@ void MetaGroup::reset() {
 }
 
 Backend MetaGroup::backend() const noexcept {
-    return state_->backend;
+    return state_->reader->backend();
 }
-const std::string& MetaGroup::backend_reason() const noexcept {
+const std::string& MetaGroup::backend_reason() const& noexcept {
     return state_->reason;
 }
-std::span<const MetaGroup::Member> MetaGroup::members() const noexcept {
+std::string MetaGroup::backend_reason() && {
+    return std::move(state_->reason);
+}
+std::span<const MetaGroup::Member> MetaGroup::members() const& noexcept {
     return state_->members;
 }
-std::span<const GroupSpec> MetaGroup::groups() const noexcept {
+std::span<const GroupSpec> MetaGroup::groups() const& noexcept {
     return state_->groups;
 }
 
-std::span<const EventSpec> MetaGroup::events(std::size_t i) const {
-    if (i >= state_->members.size()) {
+std::span<const EventSpec> MetaGroup::events(std::size_t i) const& {
+    if (i >= state_->members.size())
         throw std::out_of_range(
-            detail::formatted("member {} of a meta-group of {}", i, state_->members.size()));
-    }
+            detail::format("member {} of a meta-group of {}", i, state_->members.size()));
     return state_->groups[state_->members[i].group].events;
 }
 
 std::size_t MetaGroup::snapshot_size() const noexcept {
     return state_->reader->snapshot_size();
+}
+
+// One at a time in both backends.
+std::shared_ptr<detail::Sampler> MetaGroup::start_sampler(const detail::SamplerOptions& options) {
+    const auto before = state_->sampler.lock();
+    if (before && before->running)
+        detail::throw_error(detail::Call::start_stream, EBUSY, "cannot start a stream");
+    auto sampler = state_->reader->start_sampler(
+        {state_->members, state_->groups, state_->read_format, state_->cgroup.get()}, options);
+    state_->sampler = sampler;
+    return sampler;
 }
 
 }  // namespace metagroup

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Backend::module: the kernel sweeps, one read(2) returns everything.
-
 #include <array>
 #include <cerrno>
 #include <metagroup/mapping.hpp>
-#include <optional>
-#include <system_error>
-#include <utility>
 
 #include "backend.hpp"
-#include "error.hpp"
-#include "formatted.hpp"
+#include "diagnostics.hpp"
+#include "format.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -19,15 +15,16 @@ class ModuleReader final : public Reader {
   public:
     ModuleReader(Device device, Mode mode, std::size_t members) : device_(std::move(device)) {
         const std::size_t limit = device_.info().max_members;
-        if (members > limit) {
-            throw_errno(E2BIG, formatted("{} groups on all CPUs are {} more than the {} members "
-                                         "that a meta-group can have: use fewer groups or CPUs",
-                                         members, members - limit, limit));
-        }
+        if (members > limit)
+            throw_error(Call::attach, E2BIG,
+                        detail::format("cannot open a meta-group of {} members", members),
+                        {.limit = limit});
         device_.set_format(Format::framed);
         if (mode != Mode{}) device_.set_mode(mode);
         groups_.reserve(members);
     }
+
+    Backend backend() const noexcept override { return Backend::module; }
 
     void add(EventGroup group) override {
         groups_.push_back(std::move(group));
@@ -46,11 +43,11 @@ class ModuleReader final : public Reader {
         return first_;
     }
 
-    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) override {
-        // The size known from INFO, so that the first read does not need a second try.
+    void read(Snapshot& snapshot, const CpuList* cpus) override {
+        // Sized by INFO, so that the first read fits.
         if (snapshot.capacity() < size_) snapshot.prepare(size_);
-        if (cpu_mask.empty()) return device_.read(snapshot);
-        device_.read(snapshot, cpu_mask);
+        if (cpus == nullptr) return device_.read(snapshot);
+        device_.read(snapshot, *cpus);
     }
 
     SnapshotView sweep() override {
@@ -64,8 +61,13 @@ class ModuleReader final : public Reader {
     void reset() override { device_.reset(); }
     std::size_t snapshot_size() const noexcept override { return size_; }
 
+    std::shared_ptr<Sampler> start_sampler(const SamplerSubject& subject,
+                                           const SamplerOptions& options) override {
+        return start_module_sampler(device_, subject, options);
+    }
+
   private:
-    // The module holds leaders by itself; only so many of their descriptors are open at a time.
+    // Leaders whose descriptors are open at a time: the module keeps attached ones alive.
     static constexpr std::size_t batch = 64;
 
     void attach() {

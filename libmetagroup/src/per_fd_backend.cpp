@@ -1,33 +1,20 @@
 // SPDX-License-Identifier: MIT
-// Backend::per_fd: one read(2) per leader, the answers framed as the module frames them.
+// Backend::per_fd: one read(2) per leader, framed as by the module.
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <exception>
-#include <span>
-#include <utility>
 
 #include "backend.hpp"
-#include "error.hpp"
+#include "system.hpp"
 
 namespace metagroup::detail {
 namespace {
 
-std::uint64_t monotonic_ns() noexcept {
-    constexpr std::uint64_t ns_per_s = 1'000'000'000;
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * ns_per_s +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
-
-// Without allocating, as it is called while reading. A CPU that cannot be switched has no file.
+// Does not allocate: part of the read path. A CPU that cannot go offline has no such file.
 bool cpu_is_offline(int cpu) noexcept {
     std::array<char, 64> path{};
     std::snprintf(path.data(), path.size(), "/sys/devices/system/cpu/cpu%d/online", cpu);
@@ -38,6 +25,10 @@ bool cpu_is_offline(int cpu) noexcept {
 
 class PerFdReader final : public Reader {
   public:
+    explicit PerFdReader(bool of_cgroup) : of_cgroup_(of_cgroup) {}
+
+    Backend backend() const noexcept override { return Backend::per_fd; }
+
     void add(EventGroup group) override {
         stride_ = std::max(stride_, frame_size(group.payload_size()));
         members_.push_back({std::move(group)});
@@ -45,20 +36,22 @@ class PerFdReader final : public Reader {
 
     std::uint32_t finish() override { return 0; }
 
-    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) override {
-        while (!read_members(snapshot, cpu_mask)) {
-            // A group has grown: somebody else opened a sibling with a copy of our descriptor.
+    void read(Snapshot& snapshot, const CpuList* cpus) override {
+        while (!read_members(snapshot, cpus)) {
+            // A group has grown: another process added a sibling through a copy of its descriptor.
             stride_ += cache_line;
         }
     }
 
     SnapshotView sweep() override {
-        read(swept_, {});
+        read(swept_, nullptr);
         return static_cast<const SnapshotView&>(swept_);
     }
 
     void enable() override {
         enabled_ = true;
+        for (Member& member : members_)
+            member.last_enabled = not_read;
         for_all(&EventGroup::enable);
     }
     void disable() override {
@@ -71,41 +64,47 @@ class PerFdReader final : public Reader {
         return sizeof(perf_metagroup_snapshot) + members_.size() * stride_;
     }
 
+    std::shared_ptr<Sampler> start_sampler(const SamplerSubject& subject,
+                                           const SamplerOptions& options) override {
+        return start_per_fd_sampler(subject, options);
+    }
+
   private:
+    static constexpr std::uint64_t not_read = UINT64_MAX;
+
     struct Member {
         EventGroup group;
-        std::uint64_t last_enabled = 0;  // time_enabled of the last read
-        bool offline = false;            // for good: offlining dissolves the group
+        std::uint64_t last_enabled = not_read;  // time_enabled of the last read
+        std::uint64_t advanced = 0;             // when it was first that
+        bool offline = false;                   // stays: offlining dissolves the group
     };
 
     static constexpr std::size_t cache_line = 64;
+    // Where only ticks advance the kernel's clock it stands still in between, for up to 10 ms.
+    static constexpr std::uint64_t longest_tick_ns = 100'000'000;
 
     static std::size_t frame_size(std::size_t payload) noexcept {
         const std::size_t bytes = sizeof(perf_metagroup_record) + payload;
         return (bytes + cache_line - 1) / cache_line * cache_line;
     }
 
-    static bool selects(std::span<const std::uint64_t> mask, int cpu) noexcept {
-        constexpr std::size_t bits = 64;
-        const auto bit = static_cast<std::size_t>(cpu);
-        return mask.empty() || (bit / bits < mask.size() && (mask[bit / bits] >> bit % bits & 1));
-    }
-
     // False if a payload did not fit.
-    bool read_members(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask) {
+    bool read_members(Snapshot& snapshot, const CpuList* cpus) {
         std::byte* const buffer = snapshot.prepare(snapshot_size()).data();
         perf_metagroup_snapshot header{};
         header.size = sizeof(header);
         header.stride = static_cast<__u32>(stride_);
+        header.layout = 1;
         header.begin = monotonic_ns();
         std::byte* frame = buffer + sizeof(header);
         for (std::size_t i = 0; i < members_.size(); ++i) {
-            if (!selects(cpu_mask, members_[i].group.cpu())) continue;
+            if (cpus != nullptr && !cpus->contains(members_[i].group.cpu())) continue;
             if (!read_member(i, std::span(frame, stride_))) return false;
             frame += stride_;
             ++header.count;
         }
         header.end = monotonic_ns();
+        header.bytes = static_cast<std::uint64_t>(frame - buffer);
         header.sequence = ++sequence_;
         std::memcpy(buffer, &header, sizeof(header));
         snapshot.commit(static_cast<std::size_t>(frame - buffer));
@@ -115,41 +114,51 @@ class PerFdReader final : public Reader {
     bool read_member(std::size_t i, std::span<std::byte> frame) {
         Member& member = members_[i];
         const std::span<std::byte> payload = frame.subspan(sizeof(perf_metagroup_record));
-        ssize_t got = 0;
-        do {
-            got = ::read(member.group.leader_fd(), payload.data(), payload.size());
-        } while (got < 0 && errno == EINTR);
+        const ssize_t got = uninterrupted(
+            [&] { return ::read(member.group.leader_fd(), payload.data(), payload.size()); });
         if (got < 0 && errno == ENOSPC) return false;
         perf_metagroup_record record{};
+        record.frame = static_cast<__u32>(stride_);
         record.header = sizeof(record);
         record.member = static_cast<__u32>(i);
         record.cpu = static_cast<__u32>(member.group.cpu());
         record.time = monotonic_ns();
         record.read_format = static_cast<__u32>(member.group.read_format());
         record.size = got > 0 ? static_cast<__u32>(got) : 0;
-        record.status = static_cast<__u32>(
-            status(member, got, got < 0 ? errno : 0, payload.first(got > 0 ? record.size : 0)));
+        record.status =
+            static_cast<__u16>(status(member, got, got < 0 ? errno : 0,
+                                      payload.first(got > 0 ? record.size : 0), record.time));
         std::memcpy(frame.data(), &record, sizeof(record));
         return true;
     }
 
-    // read(2) tells less than the module: a member that waits for the PMU is `ok` here.
-    Status status(Member& member, ssize_t got, int error,
-                  std::span<const std::byte> bytes) const noexcept {
+    // read(2) does not show whether a member waits for the PMU: such a member is `ok` here.
+    Status status(Member& member, ssize_t got, int error, std::span<const std::byte> bytes,
+                  std::uint64_t now) const noexcept {
         if (got == 0) return Status::error;
         if (got < 0) return error == ENODEV ? Status::revoked : Status::stale;
         if (member.offline) return Status::offline;
         if (!enabled_) return Status::off;
-        // Offlining takes the siblings away and stops the clock of an enabled group. Only then is
-        // it worth asking sysfs.
-        bool suspicious = bytes.size() < member.group.payload_size();
-        const auto payload = Payload::parse(bytes, member.group.read_format());
-        if (const auto time = payload ? payload->time_enabled() : std::nullopt) {
-            suspicious |= *time == member.last_enabled;
-            member.last_enabled = *time;
-        }
-        if (suspicious && cpu_is_offline(member.group.cpu())) member.offline = true;
+        member.offline = dissolved(member, bytes, now);
         return member.offline ? Status::offline : Status::ok;
+    }
+
+    // Offlining removes the siblings and stops the clock of an enabled group, also if the CPU is
+    // back by now. The clock of a cgroup's group stands still while the cgroup does not run, too.
+    bool dissolved(Member& member, std::span<const std::byte> bytes,
+                   std::uint64_t now) const noexcept {
+        const bool shorter = bytes.size() < member.group.payload_size();
+        const auto payload = Payload::parse(bytes, member.group.read_format());
+        const auto time = payload ? payload->time_enabled() : std::nullopt;
+        const bool stands_still = time && *time == member.last_enabled;
+        if (time && !stands_still) {
+            member.last_enabled = *time;
+            member.advanced = now;
+        }
+        if (!shorter && !stands_still) return false;
+        if (stands_still && (shorter || !of_cgroup_) && now - member.advanced > longest_tick_ns)
+            return true;
+        return cpu_is_offline(member.group.cpu());
     }
 
     // Tries all members; the first error is thrown afterwards.
@@ -169,13 +178,14 @@ class PerFdReader final : public Reader {
     Snapshot swept_;
     std::size_t stride_ = cache_line;
     std::uint64_t sequence_ = 0;
+    bool of_cgroup_;
     bool enabled_ = false;
 };
 
 }  // namespace
 
-std::unique_ptr<Reader> make_per_fd_reader() {
-    return std::make_unique<PerFdReader>();
+std::unique_ptr<Reader> make_per_fd_reader(bool of_cgroup) {
+    return std::make_unique<PerFdReader>(of_cgroup);
 }
 
 }  // namespace metagroup::detail

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: MIT
-#include "pfm.hpp"
+#include "event_sources.hpp"  // brings linux/perf_event.h: libpfm4 has a copy of its own otherwise
 
-// linux/perf_event.h must come before: libpfm4 brings a copy of its own otherwise.
 #include <perfmon/pfmlib_perf_event.h>
 
 #include <algorithm>
-#include <utility>
 
-#include "formatted.hpp"
+#include "format.hpp"
 #include "suggestion.hpp"
 
 namespace metagroup::detail {
 namespace {
 
-// libpfm4 keeps global tables. They are never given back: other users may be in the process.
+// libpfm4 keeps global tables. They are not freed: the process may have other users of them.
 bool initialized() {
     static const bool done = pfm_initialize() == PFM_SUCCESS;
     return done;
 }
 
-std::string text_or_nothing(const char* text) {
-    return text == nullptr ? std::string() : std::string(text);
+std::string or_empty(const char* text) {
+    return text == nullptr ? "" : text;
 }
 
-// Unit masks of an event. Modifiers are letters of their own documentation.
+// The modifiers among the attributes are left out.
 std::vector<PfmEvent> unit_masks(const std::string& event) {
     std::vector<PfmEvent> masks;
     const int index = pfm_find_event(event.c_str());
@@ -38,42 +36,38 @@ std::vector<PfmEvent> unit_masks(const std::string& event) {
             attribute.name == nullptr || attribute.type != PFM_ATTR_UMASK) {
             continue;
         }
-        masks.push_back({{}, attribute.name, text_or_nothing(attribute.desc)});
+        masks.push_back({{}, attribute.name, or_empty(attribute.desc)});
     }
     return masks;
 }
 
-// `pmu::EVENT:MASK…` without what follows the event.
+// `pmu::EVENT` of `pmu::EVENT:MASK:u=1`.
 std::string event_part(std::string_view event) {
     const std::size_t pmu = event.find("::");
-    const std::size_t from = pmu == std::string_view::npos ? 0 : pmu + 2;
-    return std::string(event.substr(0, event.find(':', from)));
+    return std::string(event.substr(0, event.find(':', pmu == event.npos ? 0 : pmu + 2)));
 }
 
-std::string refusal(std::string_view event, int error) {
+Diagnosis refusal(std::string_view event, int error) {
     constexpr std::size_t most = 12;
     const std::string base = event_part(event);
     std::vector<std::string> masks;
     for (PfmEvent& mask : unit_masks(base))
         masks.push_back(std::move(mask.name));
-    std::string text = formatted("libpfm4 knows event \"{}\", but refuses \"{}\": {}", base, event,
-                                 pfm_strerror(error));
-    if (event.size() > base.size()) {
-        const std::string_view last = event.substr(event.rfind(':') + 1);
-        text += did_you_mean(last, masks);
-    }
-    if (!masks.empty()) {
-        text += "; unit masks: ";
-        for (std::size_t i = 0; i < std::min(most, masks.size()); ++i)
-            text += (i == 0 ? "" : ", ") + masks[i];
-        if (masks.size() > most) text += ", …";
-    }
-    return text;
+    std::string remedy;
+    if (event.size() > base.size())
+        remedy = did_you_mean(event.substr(event.rfind(':') + 1), masks, {});
+    for (std::size_t i = 0; i < std::min(most, masks.size()); ++i)
+        remedy += (i > 0 ? ", " : remedy.empty() ? "unit masks: " : " unit masks: ") + masks[i];
+    if (masks.size() > most) remedy += ", ...";
+    return {Cause::unknown_event,
+            detail::format("libpfm4 knows event \"{}\", but refuses \"{}\": {}", base, event,
+                           pfm_strerror(error)),
+            std::move(remedy)};
 }
 
 }  // namespace
 
-PfmAnswer pfm_encode(std::string_view event, perf_event_attr& attr) {
+PfmResult pfm_encode(std::string_view event, perf_event_attr& attr) {
     if (!initialized()) return {};
     const std::string text(event);
     perf_event_attr encoded{};
@@ -84,21 +78,19 @@ PfmAnswer pfm_encode(std::string_view event, perf_event_attr& attr) {
     const int result = pfm_get_os_event_encoding(text.c_str(), PFM_PLM0 | PFM_PLM3 | PFM_PLMH,
                                                  PFM_OS_PERF_EVENT_EXT, &argument);
     if (result == PFM_ERR_NOTFOUND) return {};
-    if (result != PFM_SUCCESS) return {PfmVerdict::refused, refusal(event, result)};
-    if (encoded.sample_period != 0 || argument.cpu >= 0) {
-        return {PfmVerdict::refused,
-                "periods, frequencies and CPUs are not part of an event here: remove \"period=\", "
-                "\"freq=\" and \"cpu=\""};
-    }
-    // libpfm4 leaves guests out unless told; perf counts them. One rule for all names: only what is
-    // written filters.
+    if (result != PFM_SUCCESS) return {PfmStatus::refused, refusal(event, result)};
+    if (encoded.sample_period != 0 || argument.cpu >= 0)
+        return {PfmStatus::refused,
+                {Cause::syntax, "periods, frequencies and CPUs are not part of an event here",
+                 "remove \"period=\", \"freq=\" and \"cpu=\""}};
+    // libpfm4 excludes guests by default, perf does not. Only what is written filters.
     if (text.find(":mg") == std::string::npos && text.find(":mh") == std::string::npos) {
         encoded.exclude_guest = 0;
         encoded.exclude_host = 0;
     }
     encoded.size = sizeof(encoded);
     attr = encoded;
-    return {PfmVerdict::ok, {}};
+    return {PfmStatus::ok, {}};
 }
 
 std::vector<PfmEvent> pfm_events() {
@@ -116,23 +108,32 @@ std::vector<PfmEvent> pfm_events() {
             info.size = sizeof(info);
             if (pfm_get_event_info(index, PFM_OS_PERF_EVENT_EXT, &info) == PFM_SUCCESS &&
                 info.name != nullptr && *info.name != '\0') {
-                events.push_back({pmu.name, info.name, text_or_nothing(info.desc)});
+                events.push_back({pmu.name, info.name, or_empty(info.desc)});
             }
         }
     }
     return events;
 }
 
+std::set<std::string> shared_names(std::span<const PfmEvent> events) {
+    std::set<std::string> seen;
+    std::set<std::string> shared;
+    for (const PfmEvent& event : events) {
+        if (!seen.insert(event.name).second) shared.insert(event.name);
+    }
+    return shared;
+}
+
 std::vector<PfmEvent> pfm_variants(const PfmEvent& event) {
     std::vector<PfmEvent> variants;
-    const std::string full = formatted("{}::{}", event.pmu, event.name);
+    const std::string full = detail::format("{}::{}", event.pmu, event.name);
     perf_event_attr ignored{};
-    if (pfm_encode(full, ignored).verdict == PfmVerdict::ok) variants.push_back(event);
+    if (pfm_encode(full, ignored).status == PfmStatus::ok) variants.push_back(event);
     for (const PfmEvent& mask : unit_masks(full)) {
-        if (pfm_encode(formatted("{}:{}", full, mask.name), ignored).verdict != PfmVerdict::ok)
+        if (pfm_encode(detail::format("{}:{}", full, mask.name), ignored).status != PfmStatus::ok)
             continue;
-        variants.push_back({event.pmu, formatted("{}:{}", event.name, mask.name),
-                            formatted("{}: {}", event.description, mask.description)});
+        variants.push_back({event.pmu, detail::format("{}:{}", event.name, mask.name),
+                            detail::format("{}: {}", event.description, mask.description)});
     }
     return variants;
 }

@@ -5,8 +5,6 @@
 #include <cctype>
 #include <utility>
 
-#include "formatted.hpp"
-
 namespace metagroup::detail {
 namespace {
 
@@ -43,16 +41,16 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
     return above[b.size()];
 }
 
-std::vector<std::string> near_matches(std::string_view word,
-                                      std::span<const std::string> candidates) {
+std::vector<std::string> similar_words(std::string_view word,
+                                       std::span<const std::string> candidates) {
     constexpr std::size_t most = 3;
-    // A third of the letters wrong is a typing error; more is another word.
+    // Up to a third of the letters wrong is a typing error.
     const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
     std::vector<std::pair<std::size_t, std::string>> found;
     for (const std::string& candidate : candidates) {
         const bool extends = word.size() >= 3 && candidate.size() > word.size() &&
                              std::equal(word.begin(), word.end(), candidate.begin(), same_letter);
-        // No word is nearer than their lengths differ; there are thousands to look at.
+        // The distance is at least the difference in length. Cheap, for thousands of candidates.
         const bool in_reach =
             candidate.size() <= word.size() + limit && word.size() <= candidate.size() + limit;
         if (!extends && !in_reach) continue;
@@ -69,7 +67,7 @@ std::vector<std::string> near_matches(std::string_view word,
     std::vector<std::string> names;
     for (auto& match : found) {
         std::string& name = match.second;
-        // The same name in capitals, as libpfm4 has many, is no further help.
+        // libpfm4 has many names that differ in case only.
         const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& other) {
             return edit_distance(other, name) == 0;
         });
@@ -79,15 +77,16 @@ std::vector<std::string> near_matches(std::string_view word,
     return names;
 }
 
-std::string did_you_mean(std::string_view word, std::span<const std::string> candidates) {
-    const auto names = near_matches(word, candidates);
-    if (names.empty()) return {};
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates,
+                         std::string otherwise) {
+    const auto names = similar_words(word, candidates);
+    if (names.empty()) return otherwise;
     std::string list;
     for (std::size_t i = 0; i < names.size(); ++i) {
         if (i > 0) list += i + 1 == names.size() ? " or " : ", ";
-        list += formatted("\"{}\"", names[i]);
+        list += '"' + names[i] + '"';
     }
-    return formatted("; did you mean {}?", list);
+    return "did you mean " + list + '?';
 }
 
 }  // namespace metagroup::detail

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// "Did you mean …?"
+// Similar words, for errors about unknown ones.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +14,12 @@ namespace metagroup::detail {
 /// lower case are the same.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidates nearest to `word`, nearest first, three at most; none that share too little.
-std::vector<std::string> near_matches(std::string_view word,
-                                      std::span<const std::string> candidates);
+/// The candidates most similar to `word`, most similar first, three at most.
+std::vector<std::string> similar_words(std::string_view word,
+                                       std::span<const std::string> candidates);
 
-/// `; did you mean "a" or "b"?`, or nothing if there is no near match.
-std::string did_you_mean(std::string_view word, std::span<const std::string> candidates);
+/// The remedy `did you mean "a" or "b"?`, or `otherwise` if there is no similar candidate.
+std::string did_you_mean(std::string_view word, std::span<const std::string> candidates,
+                         std::string otherwise);
 
 }  // namespace metagroup::detail

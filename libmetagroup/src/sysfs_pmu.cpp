@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: MIT
-#include "sysfs_pmu.hpp"
-
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <filesystem>
+#include <iterator>
 #include <limits>
-#include <stdexcept>
 
-#include "cpu_list_parser.hpp"
-#include "error.hpp"
-#include "formatted.hpp"
+#include "event_sources.hpp"
+#include "format.hpp"
 #include "suggestion.hpp"
 
 namespace metagroup::detail {
 namespace {
 
 constexpr unsigned word_bits = 64;
+constexpr std::array<std::string_view, 4> config_names = {"config", "config1", "config2",
+                                                          "config3"};
 
 std::uint64_t low_bits(unsigned count) noexcept {
     return count >= word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
@@ -33,55 +32,47 @@ std::optional<std::uint64_t> parse_number(std::string_view text) {
         text.remove_prefix(2);
     }
     std::uint64_t value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
-    if (error != std::errc{} || end != text.data() + text.size() || text.empty()) {
-        return std::nullopt;
-    }
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value, base);
+    if (error != std::errc{} || end != last) return std::nullopt;
     return value;
 }
 
-// The word of the attribute that `config`, `config1`… name. config3 came with Linux 6.3; headers
-// that are older have no room for it.
+std::optional<unsigned> config_number(std::string_view name) {
+    const auto* const found = std::ranges::find(config_names, name);
+    if (found == config_names.end()) return std::nullopt;
+    return static_cast<unsigned>(found - config_names.begin());
+}
+
+// A word of the attribute, by its number. config3 came with Linux 6.3: nullptr if the kernel
+// headers are older.
 template <typename Attr>
-void or_into(Attr& attr, unsigned config, std::uint64_t clear, std::uint64_t bits,
-             std::size_t offset) {
-    const auto change = [&](auto& word) { word = (word & ~clear) | bits; };
-    switch (config) {
+auto* config_word(Attr& attr, unsigned number) {
+    using Word = decltype(&attr.config);
+    switch (number) {
         case 0:
-            change(attr.config);
-            return;
+            return &attr.config;
         case 1:
-            change(attr.config1);
-            return;
+            return &attr.config1;
         case 2:
-            change(attr.config2);
-            return;
+            return &attr.config2;
         default:
-            if constexpr (requires { attr.config3; }) {
-                change(attr.config3);
-                return;
-            }
-            throw SpecError(offset, "config3 is newer than the kernel headers of this build");
+            if constexpr (requires { attr.config3; }) return Word{&attr.config3};
+            return Word{};
     }
 }
 
-std::optional<unsigned> config_number(std::string_view name) {
-    for (const auto& [text, number] : {std::pair{"config", 0U}, std::pair{"config1", 1U},
-                                       std::pair{"config2", 2U}, std::pair{"config3", 3U}}) {
-        if (name == text) return number;
-    }
-    return std::nullopt;
+// A file of sysfs is not as the kernel documents it.
+SpecError unreadable(std::size_t offset, std::string reason) {
+    return {offset,
+            {Cause::unsupported_event, std::move(reason), "use another event of this machine"}};
+}
+
+SpecError syntax_error(std::size_t offset, std::string reason, std::string remedy) {
+    return {offset, {Cause::syntax, std::move(reason), std::move(remedy)}};
 }
 
 }  // namespace
-
-/// `name` or `name=value`, and where it was written.
-struct SysfsPmu::Term {
-    std::string name;
-    std::string value;
-    bool has_value = false;
-    std::size_t offset = 0;
-};
 
 unsigned FormatField::width() const noexcept {
     unsigned bits = 0;
@@ -102,32 +93,27 @@ std::uint64_t FormatField::scatter(std::uint64_t value) const noexcept {
 
 std::optional<FormatField> parse_format(std::string_view text) {
     const std::size_t colon = text.find(':');
-    if (colon == std::string_view::npos) return std::nullopt;
     const auto config = config_number(text.substr(0, colon));
-    if (!config) return std::nullopt;
-    FormatField field;
-    field.config = *config;
-    std::string_view rest = text.substr(colon + 1);
-    for (bool more = true; more;) {
-        const std::size_t comma = rest.find(',');
-        more = comma != std::string_view::npos;
-        const std::string_view range = rest.substr(0, comma);
+    if (colon == text.npos || !config) return std::nullopt;
+    FormatField field{*config, {}};
+    for (std::size_t at = colon; at != text.npos;) {
+        const std::size_t comma = text.find(',', at + 1);
+        const std::string_view range = text.substr(at + 1, comma - at - 1);
         const std::size_t dash = range.find('-');
         const auto first = parse_number(range.substr(0, dash));
-        const auto last =
-            dash == std::string_view::npos ? first : parse_number(range.substr(dash + 1));
+        const auto last = dash == range.npos ? first : parse_number(range.substr(dash + 1));
         if (!first || !last || *first > *last || *last >= word_bits) return std::nullopt;
         field.ranges.emplace_back(static_cast<unsigned>(*first), static_cast<unsigned>(*last));
-        if (more) rest.remove_prefix(comma + 1);
+        at = comma;
     }
-    // No bit stands twice.
+    // No two ranges overlap.
     if (static_cast<unsigned>(std::popcount(field.mask())) != field.width()) return std::nullopt;
     return field;
 }
 
 std::optional<SysfsPmu> SysfsPmu::find(const SystemPaths& paths, std::string_view name) {
     if (!is_file_name(name)) return std::nullopt;
-    std::string path = formatted("{}/{}", paths.pmus, name);
+    std::string path = detail::format("{}/{}", paths.pmus, name);
     const auto text = read_file(path + "/type");
     const auto type = text ? parse_number(*text) : std::nullopt;
     if (!type || *type > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
@@ -152,8 +138,8 @@ std::optional<CpuList> SysfsPmu::cpus() const {
         if (!text || text->empty()) continue;
         try {
             return parse_cpu_list(*text, {});
-        } catch (const std::invalid_argument& error) {
-            throw SpecError(0, formatted("{}{}: {}", path_, file, error.what()));
+        } catch (const Error& error) {
+            throw unreadable(0, detail::format("{}{}: {}", path_, file, error.what()));
         }
     }
     return std::nullopt;
@@ -169,134 +155,125 @@ std::vector<std::string> SysfsPmu::events() const {
 }
 
 std::string SysfsPmu::definition(const std::string& event) const {
-    return read_file(formatted("{}/events/{}", path_, event)).value_or("");
+    return read_file(detail::format("{}/events/{}", path_, event)).value_or("");
 }
 
-void SysfsPmu::unknown(const Term& term) const {
-    std::vector<std::string> names = events();
-    for (std::string& field : list_directory(path_ + "/format"))
-        names.push_back(std::move(field));
-    names.insert(names.end(), {"config", "config1", "config2"});
-    throw SpecError(
-        term.offset,
-        formatted("PMU \"{}\" has no event or field \"{}\"{} (see {}/events and format)", name_,
-                  term.name, did_you_mean(term.name, names), path_));
-}
+/// `name` or `name=value`, and its place.
+struct SysfsPmu::Term {
+    std::string name;
+    std::optional<std::string> value;
+    std::size_t offset = 0;
+};
 
-namespace {
-
-template <typename Term>
-std::vector<Term> split_terms(std::string_view text, std::size_t offset, bool fixed_offset) {
+std::vector<SysfsPmu::Term> SysfsPmu::split(std::string_view text, std::size_t offset) {
     std::vector<Term> terms;
     for (std::size_t pos = 0;; ++pos) {
         const std::size_t end = std::min(text.find(',', pos), text.size());
         const std::string_view word = text.substr(pos, end - pos);
         const std::size_t equals = word.find('=');
-        Term term;
-        term.offset = fixed_offset ? offset : offset + pos;
-        term.name = word.substr(0, equals);
-        if (equals != std::string_view::npos) {
-            term.has_value = true;
-            term.value = word.substr(equals + 1);
-        }
-        if (term.name.empty()) {
-            throw SpecError(term.offset,
-                            "a term is missing here: write an event's name or "
-                            "field=number");
-        }
+        Term term{std::string(word.substr(0, equals)), std::nullopt, offset + pos};
+        if (equals != word.npos) term.value = word.substr(equals + 1);
+        if (term.name.empty())
+            throw syntax_error(term.offset, "a term is missing here",
+                               "write an event's name or field=number");
         terms.push_back(std::move(term));
         if (end == text.size()) return terms;
         pos = end;
     }
 }
 
-}  // namespace
-
-// Replaces names of events by what their files say, and fills in what these leave open (`=?`).
+// Replaces names of events by the terms in their files, and fills in the open ones (`=?`).
 std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec& spec) const {
     std::vector<Term> expanded;
     std::vector<Term> own;
     for (Term& term : terms) {
         const std::string file = path_ + "/events/" + term.name;
-        const auto alias =
-            term.has_value || !is_file_name(term.name) ? std::nullopt : read_file(file);
+        const auto alias = term.value || !is_file_name(term.name) ? std::nullopt : read_file(file);
         if (!alias) {
             own.push_back(std::move(term));
             continue;
         }
-        for (Term& part : split_terms<Term>(*alias, term.offset, true)) {
+        for (Term& part : split(*alias, 0)) {
+            part.offset = term.offset;
             expanded.push_back(std::move(part));
         }
         if (const auto scale = read_file(file + ".scale")) {
             const char* const last = scale->data() + scale->size();
             const auto [end, error] = std::from_chars(scale->data(), last, spec.scale);
-            if (error != std::errc{} || end != last || !std::isfinite(spec.scale)) {
-                throw SpecError(term.offset,
-                                formatted("{}.scale holds no number: \"{}\"", file, *scale));
-            }
+            if (error != std::errc{} || end != last || !std::isfinite(spec.scale))
+                throw unreadable(term.offset,
+                                 detail::format("{}.scale holds no number: \"{}\"", file, *scale));
         }
         if (auto unit = read_file(file + ".unit")) spec.unit = std::move(*unit);
     }
     for (Term& part : expanded) {
         if (part.value != "?") continue;
-        const auto given = std::find_if(own.begin(), own.end(),
-                                        [&](const Term& term) { return term.name == part.name; });
-        if (given == own.end() || !given->has_value) {
-            throw SpecError(part.offset, formatted("the event leaves \"{}\" open: add \",{}=N\"",
-                                                   part.name, part.name));
-        }
+        const auto given = std::ranges::find(own, part.name, &Term::name);
+        if (given == own.end() || !given->value)
+            throw syntax_error(part.offset,
+                               detail::format("the event leaves \"{}\" open", part.name),
+                               detail::format("add \",{}=N\"", part.name));
         part.value = given->value;
     }
-    // What was written by hand comes last: it overrides what the event's file says.
+    // Terms written by hand come last: they override those of the event's file.
     std::move(own.begin(), own.end(), std::back_inserter(expanded));
     return expanded;
 }
 
-void SysfsPmu::set(const Term& term, perf_event_attr& attr) const {
-    std::optional<FormatField> field;
+void SysfsPmu::unknown(const Term& term) const {
+    std::vector<std::string> names = events();
+    std::ranges::move(list_directory(path_ + "/format"), std::back_inserter(names));
+    names.insert(names.end(), config_names.begin(), config_names.end());
+    throw SpecError(
+        term.offset,
+        {Cause::unknown_event,
+         detail::format("PMU \"{}\" has no event or field \"{}\"", name_, term.name),
+         did_you_mean(term.name, names, detail::format("see {}/events and format", path_))});
+}
+
+FormatField SysfsPmu::field(const Term& term) const {
     if (is_file_name(term.name)) {
         const std::string file = path_ + "/format/" + term.name;
         if (const auto text = read_file(file)) {
-            field = parse_format(*text);
-            if (!field) {
-                throw SpecError(term.offset, formatted("{} says \"{}\", which this version does "
-                                                       "not understand",
-                                                       file, *text));
-            }
+            if (auto field = parse_format(*text)) return *field;
+            throw unreadable(
+                term.offset,
+                detail::format("{} says \"{}\", which this version does not understand", file,
+                               *text));
         }
     }
-    // `config` is understood by itself unless the PMU has a field of that name.
-    if (!field) {
-        if (const auto config = config_number(term.name)) {
-            field = FormatField{*config, {{0, word_bits - 1}}};
-        }
-    }
-    if (!field) unknown(term);
-    std::uint64_t value = 1;
-    if (term.has_value) {
-        const auto number = parse_number(term.value);
-        if (!number) {
-            throw SpecError(term.offset, formatted("\"{}\" is no number for field \"{}\": write "
-                                                   "decimal, or hexadecimal with 0x",
-                                                   term.value, term.name));
-        }
-        value = *number;
-    }
-    if (value > low_bits(field->width())) {
-        throw SpecError(term.offset,
-                        formatted("{:#x} is too large for field \"{}\": it has {} bits, up to "
-                                  "{:#x}",
-                                  value, term.name, field->width(), low_bits(field->width())));
-    }
-    or_into(attr, field->config, field->mask(), field->scatter(value), term.offset);
+    // `config` needs no format.
+    if (const auto config = config_number(term.name)) return {*config, {{0, word_bits - 1}}};
+    unknown(term);
+}
+
+void SysfsPmu::set(const Term& term, perf_event_attr& attr) const {
+    const FormatField place = field(term);
+    const auto value = term.value ? parse_number(*term.value) : std::uint64_t{1};
+    if (!value)
+        throw syntax_error(
+            term.offset,
+            detail::format("\"{}\" is no number for field \"{}\"", *term.value, term.name),
+            "write decimal, or hexadecimal with 0x");
+    const std::uint64_t most = low_bits(place.width());
+    if (*value > most)
+        throw syntax_error(term.offset,
+                           detail::format("{:#x} is too large for field \"{}\": it has {} bits",
+                                          *value, term.name, place.width()),
+                           detail::format("write {:#x} at most", most));
+    auto* const word = config_word(attr, place.config);
+    if (word == nullptr)
+        throw SpecError(term.offset, {Cause::unsupported_event,
+                                      "config3 is newer than the kernel headers of this build",
+                                      "build the library with headers of Linux 6.3 or later"});
+    *word = (*word & ~place.mask()) | place.scatter(*value);
 }
 
 void SysfsPmu::encode(std::string_view terms, std::size_t offset, EventSpec& spec) const {
     spec.attr.type = type_;
     spec.cpus = cpus();
-    for (const Term& term : expand(split_terms<Term>(terms, offset, false), spec)) {
+    for (const Term& term : expand(split(terms, offset), spec))
         set(term, spec.attr);
-    }
 }
 
 }  // namespace metagroup::detail

@@ -1,56 +1,32 @@
 // SPDX-License-Identifier: MIT
-#include "tracepoint.hpp"
-
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <optional>
 #include <system_error>
 
-#include "error.hpp"
-#include "formatted.hpp"
+#include "event_parser.hpp"
+#include "event_sources.hpp"
+#include "format.hpp"
 #include "suggestion.hpp"
 
 namespace metagroup::detail {
-namespace {
 
-// Where tracefs is mounted: the directory with the events. Nothing if nowhere, or not for us.
-std::optional<std::string> events_directory(const SystemPaths& paths) {
-    for (const std::string& root : paths.tracefs) {
-        if (!list_directory(root + "/events").empty()) return root + "/events";
-    }
-    return std::nullopt;
-}
-
-std::optional<std::string> read_id(const std::string& file) {
-    try {
-        return read_file(file);
-    } catch (const std::system_error& error) {
-        const int cause = error.code().value();
-        if (cause != EACCES && cause != EPERM) throw;
-        throw_errno(cause, formatted("cannot read {}: run as root, or remount tracefs for your "
-                                     "group (mount -o remount,gid=GROUP,mode=750)",
-                                     file));
-    }
-}
-
-}  // namespace
+namespace fs = std::filesystem;
 
 bool is_tracepoint_system(std::string_view system, const SystemPaths& paths) {
-    if (!is_file_name(system)) return false;
-    return std::ranges::any_of(paths.tracefs, [&](const std::string& root) {
-        std::error_code ignored;
-        return std::filesystem::is_directory(formatted("{}/events/{}", root, system), ignored);
-    });
+    return is_file_name(system) && std::ranges::any_of(paths.tracefs, [&](const std::string& root) {
+               std::error_code ignored;
+               return fs::is_directory(detail::format("{}/events/{}", root, system), ignored);
+           });
 }
 
-std::uint64_t tracepoint_id(std::string_view system, std::string_view name, std::size_t offset,
+std::uint64_t tracepoint_id(std::string_view system, std::string_view name,
                             const SystemPaths& paths) {
     if (is_file_name(system) && is_file_name(name)) {
-        // Asked for by name first: a directory may be open for that and closed for listing.
+        // Opened by name: a directory may be searchable and not readable.
         for (const std::string& root : paths.tracefs) {
-            const auto text = read_id(formatted("{}/events/{}/{}/id", root, system, name));
+            const auto text = read_file(detail::format("{}/events/{}/{}/id", root, system, name),
+                                        Call::read_tracefs);
             if (!text) continue;
             std::uint64_t id = 0;
             const char* const last = text->data() + text->size();
@@ -58,30 +34,35 @@ std::uint64_t tracepoint_id(std::string_view system, std::string_view name, std:
             if (error == std::errc{} && end == last) return id;
         }
     }
-    const std::string full = formatted("{}:{}", system, name);
-    if (!events_directory(paths)) {
-        throw SpecError(offset, formatted("\"{}\" is no event of this machine; if it is a "
-                                          "tracepoint, it cannot be looked up: tracefs is not "
-                                          "mounted or not readable (as root: mount -t tracefs "
-                                          "nodev /sys/kernel/tracing)",
-                                          full));
-    }
-    throw SpecError(offset, formatted("there is no tracepoint or event \"{}\"{}", full,
-                                      did_you_mean(full, tracepoint_names(paths))));
+    const std::string full = detail::format("{}:{}", system, name);
+    const std::vector<std::string> names = tracepoint_names(paths);
+    if (names.empty())
+        throw SpecError(
+            0, {Cause::unknown_event,
+                detail::format("unknown event \"{}\"; if it is a tracepoint, it cannot be looked "
+                               "up: tracefs is not mounted or not readable",
+                               full),
+                "mount tracefs (mount -t tracefs nodev /sys/kernel/tracing), and be root or of the "
+                "group that it is mounted for (gid=)"});
+    throw SpecError(0, {Cause::unknown_event, detail::format("unknown event \"{}\"", full),
+                        did_you_mean(full, names, see_list)});
 }
 
 std::vector<std::string> tracepoint_names(const SystemPaths& paths) {
     std::vector<std::string> names;
-    const auto events = events_directory(paths);
-    if (!events) return names;
-    for (const std::string& system : list_directory(*events)) {
-        for (const std::string& name : list_directory(*events + "/" + system)) {
-            // Control files have none, nor have the events of ftrace itself, which perf cannot
-            // open.
-            std::error_code ignored;
-            if (std::filesystem::exists(formatted("{}/{}/{}/id", *events, system, name), ignored))
-                names.push_back(formatted("{}:{}", system, name));
+    for (const std::string& root : paths.tracefs) {
+        const std::string events = root + "/events";
+        for (const std::string& system : list_directory(events)) {
+            for (const std::string& name :
+                 list_directory(detail::format("{}/{}", events, system))) {
+                // Control files have no id, nor have the events of ftrace itself, which perf
+                // cannot open.
+                std::error_code ignored;
+                if (fs::exists(detail::format("{}/{}/{}/id", events, system, name), ignored))
+                    names.push_back(detail::format("{}:{}", system, name));
+            }
         }
+        if (!names.empty()) break;
     }
     return names;
 }

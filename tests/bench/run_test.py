@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""bench/run with a pretended rig and benchmark: what it measures, repeats and returns."""
+"""bench/run with fake guests and a fake benchmark: conditions, repeated runs, exit status."""
 
 import json
 import os
@@ -13,22 +13,19 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 
-# Runs the command here, and takes the place of the guest's files.
-SLOWMO_RUN = """#!/bin/bash
+# Runs the command here, and moves the results from a directory of its own.
+GUEST_RUN = """#!/bin/bash
 set -e
-gets=()
-printf '%s\\n' "$@" >>{root}/arguments
+printf '%s\\n' "$0" "$@" >>{root}/arguments
 while [[ $1 != -- ]]; do
-    case $1 in --cpus) echo "$2" >>{root}/boots ;; --get) gets+=("$2") ;; esac
+    case $1 in --cpus) echo "$2" >>{root}/boots ;; --get) result=${{2#*:}} ;; esac
     shift
 done
 shift
+mkdir -p {root}/tmp.$$
 status=0
-"${{@/#\\/tmp\\/bench/{escaped}\\/tmp}}" || status=$?
-for get in "${{gets[@]}}"; do
-    from=${{get%%:*}}
-    [[ ! -e {root}/tmp${{from#/tmp/bench}} ]] || mv "{root}/tmp${{from#/tmp/bench}}" "${{get#*:}}"
-done
+"${{@/#--benchmark_out=*/--benchmark_out={root}/tmp.$$/${{result##*/}}}}" || status=$?
+mv {root}/tmp.$$/* "$result" || true
 exit $status
 """
 PROVE = """#!/bin/bash
@@ -36,7 +33,7 @@ echo "the proof: $PROOF_STATUS"
 while (($#)); do [[ $1 != --json ]] || echo '{"even": true}' >"$2"; shift; done
 exit "$PROOF_STATUS"
 """
-# Late as often as the file `late` has lines, and fails under the conditions in `fails`.
+# Is late as often as the file `late` has lines, and fails under the conditions in `fails`.
 BENCHMARK = """#!/usr/bin/python3 -B
 import sys
 import time
@@ -71,18 +68,20 @@ class RunTest(unittest.TestCase):
         self.raw = root / "build/bench/raw"
         shutil.copytree(PROJECT / "bench", root / "bench", ignore=shutil.ignore_patterns("slowmo"))
         shutil.copytree(PROJECT / "kmod", root / "kmod")
+        shutil.copytree(PROJECT / "tests/testpmu", root / "tests/testpmu")
         shutil.copy(PROJECT / "VERSION", root)
-        for path in ("tests/vm", "build/bench", "bench/slowmo", "tmp"):
+        for path in ("tests/vm", "build/bench", "bench/slowmo"):
             (root / path).mkdir(parents=True)
-        for name in ("lib.sh", "kernels"):
-            shutil.copy(PROJECT / "tests/vm" / name, root / "tests/vm")
+        shutil.copy(PROJECT / "tests/vm/kernels", root / "tests/vm")
         self.program("tests/vm/fetch-qemu", "#!/bin/sh\necho " + str(root / "qemu"))
         self.program("qemu", "#!/bin/sh\necho QEMU emulator version 10.0.2")
-        self.program("bench/slowmo/run", SLOWMO_RUN.format(
-            root=root, escaped=str(root).replace("/", "\\/")))
+        for path in ("bench/slowmo/run", "tests/vm/run"):
+            self.program(path, GUEST_RUN.format(root=root))
         self.program("bench/slowmo/prove", PROVE)
         self.program("build/bench/metagroup_bench",
                      BENCHMARK.format(tests=str(PROJECT / "tests/bench"), root=str(root)))
+        # Plots take longer than all else.
+        self.program("bench/reporting/plots.py", "def write_plots(*_: object):\n    return {}\n")
         (root / "late").write_text("")
         (root / "fails").write_text("")
 
@@ -102,48 +101,59 @@ class RunTest(unittest.TestCase):
         """The numbers of CPUs of all guests; several run at once, in no particular order."""
         return sorted(int(cpus) for cpus in (self.root / "boots").read_text().split())
 
-    def test_a_quick_run_measures_what_the_goals_want_and_reports(self) -> None:
+    def test_a_quick_run_measures_the_main_conditions_and_reports(self) -> None:
         done = self.run_bench("--check")
         self.assertEqual({path.name for path in self.raw.glob("*.json")},
-                         {"proof.json", "8-idle-4-1.json", "8-busy-4-1.json", "32-idle-4-1.json",
+                         {"proof.json", "environment.json", "8-idle-4-1.json",
+                          "8-busy-4-1.json", "32-idle-4-1.json",
                           "32-busy-4-1.json"})
-        self.assertIn("goal: time of per-fd / FRAMED, idle                   11.46", done.stdout)
+        self.assertRegex(done.stdout, "goal: time of per-fd / FRAMED, idle +11.46 ")
         self.assertTrue((self.root / "build/bench/report/report.md").exists())
-        environment = (self.raw / "environment").read_text()
-        for line in ("mode=slow motion\n", "qemu=10.0.2\n", "rate=10000000\n", "kernel=", "date="):
-            self.assertIn(line, environment)
+        environment = json.loads((self.raw / "environment.json").read_text())
+        expected = {"mode": "slow motion", "qemu": "10.0.2", "rate": "10000000"}
+        self.assertEqual(environment, environment | expected)
+        self.assertIn("date", environment)
 
-    def test_the_directory_of_what_was_built_may_be_relative(self) -> None:
+    def test_the_build_directory_may_be_relative(self) -> None:
         self.run_bench("--build", os.path.relpath(self.root / "build"))
         arguments = (self.root / "arguments").read_text().splitlines()
         self.assertIn(str(self.root / "build/bench/slowmo/throttle.so"), arguments)
         self.assertIn(str(self.root / "build/bench/metagroup_bench"), arguments)
 
-    def test_a_full_run_boots_for_each_condition_and_tells_the_time(self) -> None:
+    def test_a_full_run_boots_for_each_condition_and_prints_the_time_left(self) -> None:
         done = self.run_bench("--full")
         self.assertEqual(self.boots(), sorted([2, 8, 16, 32, 64] * 12))
         self.assertEqual(len(list(self.raw.glob("*-*.json"))), 60)
         self.assertIn("64 CPUs, busy, events: 8, groups: 4, 1 min left ...", done.stderr)
         self.assertNotIn("not measured", done.stdout)
 
+    def test_guests_at_full_speed_have_2_cpus_and_need_no_proof(self) -> None:
+        done = self.run_bench("--full-speed", "--check", "--methods", "per_fd,raw,framed",
+                              proof=1, status=1)
+        self.assertRegex(done.stdout, "goal: .*, busy, 2 CPUs +1.38 .* MISSED")
+        self.assertEqual(self.boots(), [2, 2])
+        arguments = (self.root / "arguments").read_text().splitlines()
+        self.assertIn(str(self.root / "tests/vm/run"), arguments)
+        self.assertIn("--methods=per_fd,raw,framed", arguments)
+
     def test_conditions_with_a_late_host_are_measured_once_more(self) -> None:
         (self.root / "late").write_text("x")
         done = self.run_bench("--check")
-        self.assertEqual(done.stderr.count("the host was too slow: once more"), 1)
+        self.assertEqual(done.stderr.count("the host was too slow: measuring again"), 1)
         self.assertEqual(self.boots(), [8, 8, 8, 32, 32])
         self.assertTrue((self.raw / "8-idle-4-1.json.late").exists())
 
-    def test_a_host_that_stays_late_is_a_visible_skip(self) -> None:
+    def test_a_host_that_is_late_twice_is_a_skip(self) -> None:
         (self.root / "late").write_text("x\n" * 9)
         done = self.run_bench("--cpus", "32", "--check", status=77)
         self.assertEqual(self.boots(), [32, 32, 32])
-        self.assertIn("skipped: time of FRAMED / floor, idle: framed late: the host fell behind",
+        self.assertIn("skipped: time of FRAMED / floor, idle: framed late: the host was late",
                       done.stdout)
 
-    def test_a_condition_that_fails_is_said_and_the_rest_reported(self) -> None:
+    def test_a_condition_that_fails_is_an_error_and_the_rest_is_reported(self) -> None:
         (self.root / "fails").write_text("32-busy-4-1.json")
         done = self.run_bench(status=125)
-        self.assertIn("32 CPUs: busy-4-1 failed with status 1", done.stderr)
+        self.assertIn("32-busy-4-1 failed with status 1", done.stderr)
         self.assertIn("no such counter", done.stderr)
         self.assertIn("32-busy-4-1.json: No such file or directory", done.stderr)
         report = json.loads((self.root / "build/bench/report/report.json").read_text())
@@ -158,7 +168,7 @@ class RunTest(unittest.TestCase):
         done = self.run_bench("--resume", "--check")
         self.assertIn("1 of 4 conditions are missing", done.stderr)
         self.assertEqual(self.boots(), [32])
-        self.assertIn("resumed=", (self.raw / "environment").read_text())
+        self.assertIn("resumed", json.loads((self.raw / "environment.json").read_text()))
 
     def test_a_run_that_is_ended_ends_its_guests(self) -> None:
         (self.root / "hangs").touch()
@@ -185,9 +195,10 @@ class RunTest(unittest.TestCase):
                 pass
         return number
 
-    def test_what_another_benchmark_or_module_gave_is_not_resumed(self) -> None:
+    def test_results_of_another_benchmark_or_module_are_not_resumed(self) -> None:
         self.run_bench()
-        for source in ("kmod/main.c", "bench/floor/metagroup_floor.c", "bench/measure"):
+        for source in ("kmod/main.c", "bench/floor/metagroup_floor.c", "bench/machines.py",
+                       "tests/testpmu/core_pmu.c"):
             with self.subTest(source=source):
                 file = self.root / source
                 original = file.read_text()
@@ -196,7 +207,7 @@ class RunTest(unittest.TestCase):
                 file.write_text(original)
         self.run_bench("--resume")
 
-    def test_what_was_measured_with_other_options_is_not_resumed(self) -> None:
+    def test_results_of_other_options_are_not_resumed(self) -> None:
         self.run_bench()
         self.assertIn("has changed", self.run_bench("--resume", "--rate", "5", status=125).stderr)
 
@@ -212,8 +223,8 @@ class RunTest(unittest.TestCase):
         self.assertIn("    the proof: 1", done.stderr)
         self.assertFalse((self.root / "boots").exists())
 
-    def pretend_modules_load(self, make_status: int) -> None:
-        """Programs of the machine's that note how they were called."""
+    def fake_modules(self, make_status: int) -> None:
+        """Puts programs that log their calls first in PATH."""
         (self.root / "bin").mkdir()
         for name, status in (("make", make_status), ("insmod", 0), ("rmmod", 0)):
             self.program(f"bin/{name}", f"#!/bin/sh\necho {name} ${{*##*/}} >>{self.root}/called\n"
@@ -223,31 +234,42 @@ class RunTest(unittest.TestCase):
 
     @unittest.skipUnless(os.geteuid() == 0, "loading modules needs root")
     def test_this_machine_is_measured_on_powers_of_two_and_all_its_cpus(self) -> None:
-        self.pretend_modules_load(0)
+        self.fake_modules(0)
         done = self.run_bench("--here")
         self.assertEqual({path.name for path in self.raw.glob("*-idle-*.json")},
                          {"2-idle-4-1.json", "4-idle-4-1.json", "6-idle-4-1.json"})
         self.assertNotIn("slow motion", done.stdout)
-        self.assertIn("mode=bare metal\n", (self.raw / "environment").read_text())
+        self.assertIn('"mode": "bare metal"', (self.raw / "environment.json").read_text())
         called = (self.root / "called").read_text().splitlines()
         self.assertEqual([line for line in called if line.startswith("rmmod")],
                          ["rmmod metagroup_floor", "rmmod perf_metagroup"])
 
     @unittest.skipUnless(os.geteuid() == 0, "loading modules needs root")
-    def test_a_module_that_does_not_build_is_said_with_the_remedy(self) -> None:
-        self.pretend_modules_load(2)
+    def test_a_report_to_send_in_is_one_file_with_the_report_and_the_measurements(self) -> None:
+        (self.root / "build/tools").mkdir()
+        self.program("build/tools/metagroup", "#!/bin/sh\necho this is $1")
+        done = self.run_bench("--pack", str(self.root / "send.tar.gz"))
+        self.assertIn("the file to send in", done.stderr)
+        listed = subprocess.run(["tar", "-tf", self.root / "send.tar.gz"], capture_output=True,
+                                text=True, check=True).stdout.splitlines()
+        for name in ("report/report.md", "report/report.json", "raw/environment.json", "raw/info",
+                     "raw/8-idle-4-1.json"):
+            self.assertIn(name, listed)
+
+    def test_a_module_that_does_not_build_is_an_error_with_a_remedy(self) -> None:
+        self.fake_modules(2)
         error = self.run_bench("--here", status=125).stderr
         self.assertIn("    no headers", error)
         self.assertIn("it needs linux-headers-", error)
-        self.assertFalse(list(self.raw.glob("*.json")))
+        self.assertFalse(list(self.raw.glob("*-*.json")))
 
     @unittest.skipIf(os.geteuid() == 0, "is root")
     def test_this_machine_is_measured_by_root_only(self) -> None:
         self.assertIn("--here needs root", self.run_bench("--here", status=125).stderr)
 
     def test_a_missing_benchmark_and_bad_options_are_named(self) -> None:
-        self.assertIn("--cpus wants numbers", self.run_bench("--cpus", "2-8", status=125).stderr)
-        self.assertIn("unknown option --ful", self.run_bench("--ful", status=125).stderr)
+        self.assertIn("--cpus: not a number", self.run_bench("--cpus", "2-8", status=125).stderr)
+        self.assertIn("unrecognized arguments: --ful", self.run_bench("--ful", status=125).stderr)
         self.assertIn("unknown kernel 5.0", self.run_bench("--kernel", "5.0", status=125).stderr)
         (self.root / "build/bench/metagroup_bench").unlink()
         self.assertIn("make build makes it", self.run_bench(status=125).stderr)

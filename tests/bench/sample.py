@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Input for the tests of the report: what Google Benchmark 1.7 writes, with figures of a model."""
+"""Input for the tests of the report: JSON as of Google Benchmark 1.7, with figures of a model."""
 
 import json
 from pathlib import Path
@@ -12,61 +12,59 @@ MODEL = {
     "threads": (500e3, 120e3, 7000), "io_uring": (300e3, 650e3, 2500),
     "sampling": (200e3, 150e3, 2900), "raw": (1000e3, 28e3, 1500),
     "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400), "quiet": (800e3, 25e3, 1300),
-    "floor": (900e3, 22e3, 700), "attach": (2000e3, 900e3, 0),
+    "floor": (1000e3, 22e3, 700), "attach": (2000e3, 900e3, 0),
 }
 ERRORS = {"bpf": "no BTF of the kernel"}
 
-ENVIRONMENT = """mode=slow motion
-version=0.1.0
-date=2026-11-21
-kernel=6.1.0-38-amd64
-qemu=10.0.2
-rate=10000000
-host_cpu=Some Processor 3000
-host_cpus=2
-host_kernel=6.1.0-38-amd64
-host_load=0.43
-"""
+ROLES = {"floor": "floor", "null_syscall": "reference", "attach": "setup"} | dict.fromkeys(
+    ("raw", "framed", "mapped", "quiet"), "module")
+ENVIRONMENT = {
+    "mode": "slow motion", "version": "0.1.0", "date": "2026-11-21", "qemu": "10.0.2",
+    "rate": "10000000", "host_cpu": "Some Processor 3000", "host_cpus": "2",
+    "host_kernel": "6.1.0-38-amd64", "host_load": "0.43"}
 PROOF = {"rate": 10000000, "spread": 0.004, "null_syscall_ns": {"2": 60000, "32": 60100}}
 
 
 def runs(cpus: int, targets: str, events: int = 4, groups: int = 1) -> list[dict[str, Any]]:
     """The `benchmarks` of one condition; median and spread are known: 0.98 ... 1.02 times."""
     result: list[dict[str, Any]] = []
-    for way in (*MODEL, *ERRORS):
-        name = f"{way}/{targets}/cpus:{cpus}/events:{events}/groups:{groups}"
-        for index in range(1 if way in ERRORS else REPETITIONS):
+    for method in (*MODEL, *ERRORS):
+        name = f"{method}/{targets}/cpus:{cpus}/events:{events}/groups:{groups}"
+        for index in range(1 if method in ERRORS else REPETITIONS):
             run: dict[str, Any] = {
                 "name": name, "family_index": 0, "per_family_instance_index": 0, "run_name": name,
                 "run_type": "iteration", "repetitions": REPETITIONS, "repetition_index": index,
                 "threads": 1,
             }
-            if way in ERRORS:
-                run |= {"error_occurred": True, "error_message": ERRORS[way]}
+            if method in ERRORS:
+                run |= {"error_occurred": True, "error_message": ERRORS[method]}
             else:
-                run |= _figures(way, cpus, targets, 0.98 + 0.01 * index)
+                run |= _figures(method, cpus, targets, 0.98 + 0.01 * index)
             result.append(run)
-        if way not in ERRORS:
+        if method not in ERRORS:
             result.append({"name": name + "_median", "run_name": name, "run_type": "aggregate",
                            "aggregate_name": "median", "real_time": 1.0, "time_unit": "us"})
     return result
 
 
-def _figures(way: str, cpus: int, targets: str, factor: float) -> dict[str, Any]:
-    fixed, per_cpu, insns = MODEL[way]
+def _figures(method: str, cpus: int, targets: str, factor: float) -> dict[str, Any]:
+    fixed, per_cpu, insns = MODEL[method]
     time = fixed + per_cpu * cpus
     return {
         "iterations": 10, "real_time": time * factor / 1e3, "cpu_time": time * factor / 1e3,
         "time_unit": "us", "syscalls": 1.0, "ipis": cpus - 1.0,
-        "wakeups": 0.0 if way == "quiet" or targets == "busy" else cpus - 1.0,
-        "monitor_insns": time / 1e3 * 3 * factor, "target_insns": insns * factor,
+        "wakeups": 0.0 if method == "quiet" or targets == "busy" else cpus - 1.0,
+        "reader_insns": time / 1e3 * 3 * factor, "target_insns": insns * factor,
         "skew_ns": time * 0.5, "memory_bytes": 4096.0, "late": 0.002,
     }
 
 
 def write(path: Path, benchmarks: list[dict[str, Any]]) -> Path:
     context = {"date": "2026-11-21T07:00:00+00:00", "host_name": "guest", "num_cpus": 32,
-               "mhz_per_cpu": 1000, "caches": [], "load_avg": [], "library_build_type": "release"}
+               "mhz_per_cpu": 1000, "caches": [], "load_avg": [], "library_build_type": "release",
+               "kernel": "6.1.0-38-amd64",
+               "methods": "".join(f"{method}\t{ROLES.get(method, 'existing')}\tdoes {method}\n"
+                                  for method in (*MODEL, *ERRORS))}
     path.write_text(json.dumps({"context": context, "benchmarks": benchmarks}), encoding="utf-8")
     return path
 
@@ -74,7 +72,7 @@ def write(path: Path, benchmarks: list[dict[str, Any]]) -> Path:
 def write_run(raw: Path, cpu_counts: tuple[int, ...] = (8, 32)) -> list[Path]:
     """A whole run; returns its files of measurements."""
     raw.mkdir(parents=True, exist_ok=True)
-    (raw / "environment").write_text(ENVIRONMENT, encoding="utf-8")
+    (raw / "environment.json").write_text(json.dumps(ENVIRONMENT), encoding="utf-8")
     (raw / "proof.json").write_text(json.dumps(PROOF), encoding="utf-8")
-    return [write(raw / f"{cpus:02}-{targets}-4-1.json", runs(cpus, targets))
+    return [write(raw / f"{cpus}-{targets}-4-1.json", runs(cpus, targets))
             for cpus in cpu_counts for targets in ("idle", "busy")]

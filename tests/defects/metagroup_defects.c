@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A module that does what no module may. A kernel that watches for it has to
- * tell; where it keeps silent here, its silence elsewhere means nothing. For
- * kernels with such watches only: others may crash.
+ * A module that injects bugs on demand. A debug kernel must report each of them;
+ * only then does a clean log mean that a module has none. For kernels with these
+ * checks only: others may crash.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -16,7 +16,7 @@
 #include <linux/string.h>
 #include <linux/timer.h>
 
-/* An object that the compiler knows nothing about. */
+/* An object whose use the compiler cannot optimize. */
 static void *defects_alloc(size_t size)
 {
 	void *object = kzalloc(size, GFP_KERNEL | __GFP_NOFAIL);
@@ -183,5 +183,5 @@ static void __exit defects_exit(void)
 }
 module_exit(defects_exit);
 
-MODULE_DESCRIPTION("Does what no module may, for tests of what watches");
+MODULE_DESCRIPTION("Injects bugs, for tests of debug kernels");
 MODULE_LICENSE("GPL");

@@ -11,7 +11,7 @@ namespace fuzz {
 namespace {
 
 constexpr std::size_t kPage = 4096;
-// Nothing, good memory, nothing, a read-only page, nothing.
+// No access, read and write, no access, a read-only page, no access.
 constexpr std::size_t kAll = kPage + Arena::kSize + 3 * kPage;
 constexpr unsigned char kCanary = 0xC5;
 
@@ -54,7 +54,7 @@ void Arena::fill(unsigned char* at, std::span<const unsigned char> bytes) const 
     if (at == read_only_) allow(read_only_, kPage, PROT_READ);
 }
 
-std::uint64_t Arena::nowhere(Random& random) {
+std::uint64_t Arena::invalid(Random& random) {
     static constexpr std::uint64_t kAddresses[] = {
         0,
         8,
@@ -67,16 +67,6 @@ std::uint64_t Arena::nowhere(Random& random) {
         0xFFFFFFFFFFFFFFFF,
     };
     return random.pick(kAddresses);
-}
-
-std::size_t Arena::accessible(std::uint64_t address, bool to_write) const {
-    const auto within = [&](const unsigned char* begin, const unsigned char* end) {
-        const auto low = reinterpret_cast<std::uintptr_t>(begin);
-        const auto high = reinterpret_cast<std::uintptr_t>(end);
-        return address >= low && address < high ? high - address : 0;
-    };
-    if (const auto left = within(begin_, end_)) return left;
-    return to_write ? 0 : within(read_only_, read_only_ + kPage);
 }
 
 }  // namespace fuzz

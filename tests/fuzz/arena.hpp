@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: MIT
-// Memory of one thread: good, and bad in all ways.
 #pragma once
 
 #include <cstddef>
@@ -12,6 +11,7 @@ namespace fuzz {
 
 using metagroup::test::Random;
 
+// Memory of one thread: accessible, read-only and none.
 class Arena {
   public:
     static constexpr std::size_t kSize = 512 * 1024;
@@ -23,17 +23,14 @@ class Arena {
 
     // `size` bytes that are followed by memory that cannot be accessed: one byte too many fails.
     unsigned char* at_end(std::size_t size) const { return end_ - size; }
-    // `size` bytes that are followed by `kGuard` bytes to be found as they were.
+    // `size` bytes that are followed by `kGuard` bytes that must not be written.
     unsigned char* guarded(std::size_t size) const;
     bool guard_intact(std::size_t size) const;
     static constexpr std::size_t kGuard = 64;
 
     unsigned char* read_only() const { return read_only_; }                    // a page
-    void fill(unsigned char* at, std::span<const unsigned char> bytes) const;  // that one, too
-    static std::uint64_t nowhere(Random& random);  // an address where nothing is
-
-    // How many bytes can be read, or written, from there on.
-    std::size_t accessible(std::uint64_t address, bool to_write) const;
+    void fill(unsigned char* at, std::span<const unsigned char> bytes) const;  // also that page
+    static std::uint64_t invalid(Random& random);  // an address without memory
 
   private:
     unsigned char* all_;

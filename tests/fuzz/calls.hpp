@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A call, what came of it, and what may have come of it.
+// Calls, their results, and the errors that the manual page documents for them.
 #pragma once
 
 #include <array>
@@ -75,14 +75,14 @@ inline constexpr std::size_t kCalls = static_cast<std::size_t>(Call::end);
 
 struct Outcome {
     Call call = Call::end;
-    std::array<std::uint64_t, 4> arguments{};  // to show them
+    std::array<std::uint64_t, 4> arguments{};  // for messages
     long result = 0;                           // or -errno
-    Errnos must{};  // not empty: it had to fail, with one of these or what its state explains
+    Errnos must{};  // not empty: it had to fail, with one of these or an explained one
     Errnos may{};   // it may also fail with one of these
-    const char* broken = nullptr;  // something else that is wrong, or nothing
+    const char* broken = nullptr;  // another thing that is wrong, or null
 };
 
-// Everything that is done in one thread is done through this.
+// State of one thread.
 struct Fuzzer {
     Arena arena;
     struct Mapping {
@@ -91,13 +91,24 @@ struct Fuzzer {
     };
     std::array<Mapping, 8> mappings{};
 
-    // Members that were there not long ago, and the handle that they were attached by.
+    // Members that were attached lately, and the handle of each.
     struct Member {
         int handle = -1;
         std::uint32_t number = 0;
     };
     std::array<Member, 8> members{};
 };
+
+const char* name_of(Call call);
+
+// Errors of right arguments, because of the state of the file, of its members or of other threads.
+const Errnos& explained(Call call);
+
+// A run that is long enough must have seen these succeed.
+bool can_succeed(Call call);
+
+// A description of what is wrong with the outcome, or null.
+const char* judge(const Outcome& outcome);
 
 using Generator = Outcome (*)(Fuzzer&, Random&);
 
@@ -131,8 +142,6 @@ Outcome add_to_epoll(Fuzzer& fuzzer, Random& random);
 Outcome control_file(Fuzzer& fuzzer, Random& random);
 Outcome splice_away(Fuzzer& fuzzer, Random& random);
 Outcome show_fdinfo(Fuzzer& fuzzer, Random& random);
-
-// maps.cpp
 Outcome map(Fuzzer& fuzzer, Random& random);
 Outcome unmap(Fuzzer& fuzzer, Random& random);
 Outcome make_writable(Fuzzer& fuzzer, Random& random);

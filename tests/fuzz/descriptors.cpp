@@ -17,7 +17,6 @@
 #include "calls.hpp"
 #include "support/cpus.hpp"
 #include "support/perf.hpp"
-#include "support/testpmu.hpp"
 
 namespace fuzz {
 namespace {
@@ -31,18 +30,18 @@ struct Range {
     }
 };
 
-// Far above what the kernel gives by itself.
+// Far above the numbers that the kernel assigns.
 constexpr Range kReadWrite{400, 12}, kReadOnly{420, 3}, kWriteOnly{430, 3}, kPath{440, 1};
 constexpr Range kPerf{500, 64};
 constexpr int kClosed = 700;
-enum Stranger { pipe_in = 600, pipe_out, file, directory, path, epoll, event, strangers };
+enum Other { pipe_in = 600, pipe_out, file, directory, path, epoll, event, others };
 
 const std::vector<int>& cpus() {
     static const auto all = online_cpus();
     return all;
 }
 
-// Gives what was opened a number of its kind, in place of what that was.
+// Moves a new descriptor to a number of its kind, which is closed first.
 long put(int fd, int number) {
     if (fd < 0) return -errno;
     const long got = ::dup3(fd, number, O_CLOEXEC);
@@ -74,7 +73,8 @@ perf_event_attr any_event(Random& random) {
                                                  PERF_COUNT_SW_DUMMY};
     const std::uint64_t format = random.below(kReadFormats);
     if (random.one_in(4))
-        if (const auto attr = testpmu_event(format)) return *attr;
+        if (const auto attr = random.one_in(2) ? testpmu_event(format) : testpmu_core_event(format))
+            return *attr;
     return software_event(random.pick(kConfigs), format);
 }
 
@@ -101,32 +101,31 @@ int any_descriptor(Random& random) {
         case 1:
             return any_handle(random).number;
         case 2:
-            return Range{pipe_in, strangers - pipe_in}.pick(random);
+            return Range{pipe_in, others - pipe_in}.pick(random);
         default:
             return kPerf.pick(random);
     }
 }
 
-void open_strangers() {
+void open_other_files() {
     int ends[2];
     const bool opened = ::pipe2(ends, O_NONBLOCK) == 0 && put(ends[0], pipe_in) == 0 &&
-                        put(ends[1], pipe_out) == 0 &&
-                        put(::memfd_create("stranger", 0), file) == 0 &&
+                        put(ends[1], pipe_out) == 0 && put(::memfd_create("file", 0), file) == 0 &&
                         put(::open("/", O_RDONLY | O_DIRECTORY), directory) == 0 &&
                         put(::open("/", O_PATH), path) == 0 &&
                         put(::epoll_create1(0), epoll) == 0 && put(::eventfd(0, 0), event) == 0;
     if (!opened) throw std::runtime_error("cannot open descriptors of other kinds");
 }
 
-int stranger_pipe() {
+int other_pipe() {
     return pipe_out;
 }
 
-int stranger_file() {
+int other_file() {
     return file;
 }
 
-int stranger_epoll() {
+int other_epoll() {
     return epoll;
 }
 
@@ -163,7 +162,7 @@ Outcome dup_handle(Fuzzer&, Random& random) {
     return outcome;
 }
 
-// Mostly leaders that can be attached. Not the module's: any result is right.
+// Mostly leaders that can be attached. Results of perf itself are not judged.
 Outcome open_perf(Fuzzer&, Random& random) {
     auto attr = any_event(random);
     attr.disabled = random.one_in(4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Descriptors that all threads share. A number is either closed or of its own kind, whoever opens
-// and closes it: what a call on it may give is known although others work on it.
+// Descriptors that all threads share. A number is either closed or a file of a fixed kind, so that
+// the result of a call is known although other threads open and close it.
 #pragma once
 
 #include "support/random.hpp"
@@ -24,11 +24,11 @@ Handle any_handle(Random& random);
 // For ATTACH: most are perf events.
 int any_descriptor(Random& random);
 
-// Opens what is of other kinds. Once, before the threads.
-void open_strangers();
+// Opens files of other kinds. Once, before the threads.
+void open_other_files();
 
-int stranger_pipe();  // the end to write to
-int stranger_file();
-int stranger_epoll();
+int other_pipe();  // the end to write to
+int other_file();
+int other_epoll();
 
 }  // namespace fuzz

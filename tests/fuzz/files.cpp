@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// What can be done with any file.
+// System calls on files and mappings.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -19,7 +20,7 @@ std::uint64_t number_of(Handle handle) {
     return static_cast<std::uint64_t>(handle.number);
 }
 
-// A buffer for a read, and what is there of it.
+// A buffer for a read, and how much of it is accessible.
 struct Buffer {
     void* address;
     std::size_t size;
@@ -34,7 +35,7 @@ Buffer any_buffer(Fuzzer& fuzzer, Random& random) {
     Buffer buffer{arena.at_end(size), size, size};
     switch (random.below(20)) {
         case 0:
-            buffer.address = reinterpret_cast<void*>(Arena::nowhere(random));
+            buffer.address = reinterpret_cast<void*>(Arena::invalid(random));
             buffer.accessible = 0;
             break;
         case 1:
@@ -62,7 +63,7 @@ Outcome read_into(Fuzzer& fuzzer, Call call, Handle handle, const Buffer& buffer
     outcome.arguments = {number_of(handle), reinterpret_cast<std::uintptr_t>(buffer.address),
                          buffer.size};
     outcome.result = got < 0 ? -errno : got;
-    // Such addresses as the kernel's are refused for no bytes, too.
+    // Addresses of the kernel are refused for a size of 0, too.
     if (buffer.accessible < buffer.size || !buffer.size) outcome.may = {EFAULT};
     if (!handle.readable()) outcome.must = {EBADF};
     if (got > 0 && static_cast<std::size_t>(got) > buffer.accessible)
@@ -70,6 +71,31 @@ Outcome read_into(Fuzzer& fuzzer, Call call, Handle handle, const Buffer& buffer
     if (buffer.guarded && !fuzzer.arena.guard_intact(buffer.guarded))
         outcome.broken = "bytes after the buffer were written";
     return outcome;
+}
+
+constexpr std::size_t kPage = 4096;
+
+long result(bool failed) {
+    return failed ? -errno : 0;
+}
+
+std::uint64_t number_of(const void* address) {
+    return reinterpret_cast<std::uintptr_t>(address);
+}
+
+void forget(Fuzzer::Mapping& mapping) {
+    if (mapping.address) ::munmap(mapping.address, mapping.size);
+    mapping = {};
+}
+
+// One of the mappings, or an unmapped page if there is none.
+Fuzzer::Mapping any_mapping(Fuzzer& fuzzer, Random& random) {
+    const auto& mapping = random.pick(fuzzer.mappings);
+    return mapping.address ? mapping : Fuzzer::Mapping{reinterpret_cast<void*>(kPage), kPage};
+}
+
+bool is_mapped(const Fuzzer::Mapping& mapping) {
+    return number_of(mapping.address) != kPage;
 }
 
 }  // namespace
@@ -128,7 +154,7 @@ Outcome seek(Fuzzer&, Random& random) {
     return outcome;
 }
 
-// There is always something to read.
+// A handle is always readable.
 Outcome poll_once(Fuzzer&, Random& random) {
     const Handle handle = any_handle(random);
     pollfd entry{.fd = handle.number, .events = static_cast<short>(random.next()), .revents = 0};
@@ -146,7 +172,7 @@ Outcome add_to_epoll(Fuzzer&, Random& random) {
     epoll_event event{.events = EPOLLIN, .data = {}};
     Outcome outcome{.call = Call::epoll, .must = {EPERM}};
     outcome.arguments = {number_of(handle)};
-    const int got = ::epoll_ctl(stranger_epoll(), EPOLL_CTL_ADD, handle.number, &event);
+    const int got = ::epoll_ctl(other_epoll(), EPOLL_CTL_ADD, handle.number, &event);
     outcome.result = got < 0 ? -errno : got;
     return outcome;
 }
@@ -179,7 +205,7 @@ Outcome splice_away(Fuzzer&, Random& random) {
     const Handle handle = any_handle(random);
     Outcome outcome{.call = Call::splice, .must = {EINVAL}};
     outcome.arguments = {number_of(handle)};
-    const long got = ::splice(handle.number, nullptr, stranger_pipe(), nullptr,
+    const long got = ::splice(handle.number, nullptr, other_pipe(), nullptr,
                               1 + random.below(10'000), SPLICE_F_NONBLOCK);
     outcome.result = got < 0 ? -errno : got;
     return outcome;
@@ -196,6 +222,87 @@ Outcome show_fdinfo(Fuzzer& fuzzer, Random& random) {
     if (fd >= 0) got = ::read(fd, fuzzer.arena.at_end(65536), 65536);
     outcome.result = got < 0 ? -errno : got;
     if (fd >= 0) ::close(fd);
+    return outcome;
+}
+
+Outcome map(Fuzzer& fuzzer, Random& random) {
+    static constexpr std::size_t kOddSizes[] = {
+        0, 1, 3 * kPage, 1U << 20, std::size_t{1} << 46, SIZE_MAX};
+    static constexpr off_t kOddOffsets[] = {1, kPage, -static_cast<off_t>(kPage), off_t{1} << 40};
+    const Handle handle = any_handle(random);
+    Outcome outcome{.call = Call::mmap};
+    std::size_t size = kPage;
+    if (random.one_in(4)) size = random.pick(kOddSizes);
+    off_t offset = 0;
+    if (random.one_in(10)) offset = random.pick(kOddOffsets);
+    int protection = PROT_READ;
+    if (random.one_in(6)) protection = static_cast<int>(random.below(4));
+    int flags = random.one_in(3) ? MAP_PRIVATE : MAP_SHARED;
+    if (random.one_in(6)) flags |= MAP_POPULATE;
+
+    if (protection & PROT_WRITE) outcome.must |= {EPERM, EACCES};
+    if (offset) outcome.must |= {EINVAL, EOVERFLOW};
+    if (!size) outcome.must |= {EINVAL};
+    if (size > std::size_t{1} << 40) outcome.must |= {ENOMEM, EINVAL, EOVERFLOW};
+    if (!handle.readable()) outcome.must |= {handle.callable() ? EACCES : EBADF};
+
+    auto& mapping = random.pick(fuzzer.mappings);
+    forget(mapping);
+    void* const at = ::mmap(nullptr, size, protection, flags, handle.number, offset);
+    outcome.arguments = {
+        static_cast<std::uint64_t>(handle.number), size,
+        static_cast<std::uint64_t>(protection) << 32 | static_cast<std::uint64_t>(flags),
+        static_cast<std::uint64_t>(offset)};
+    outcome.result = result(at == MAP_FAILED);
+    if (at != MAP_FAILED) mapping = {at, size};
+    return outcome;
+}
+
+Outcome unmap(Fuzzer& fuzzer, Random& random) {
+    auto& mapping = random.pick(fuzzer.mappings);
+    Outcome outcome{.call = Call::munmap};
+    outcome.arguments = {number_of(mapping.address), mapping.size};
+    if (mapping.address) outcome.result = result(::munmap(mapping.address, mapping.size) != 0);
+    mapping = {};
+    return outcome;
+}
+
+Outcome make_writable(Fuzzer& fuzzer, Random& random) {
+    const auto mapping = any_mapping(fuzzer, random);
+    Outcome outcome{.call = Call::mprotect};
+    outcome.arguments = {number_of(mapping.address), mapping.size};
+    outcome.must = is_mapped(mapping) ? Errnos{EACCES} : Errnos{ENOMEM};
+    const int protection = PROT_WRITE | (random.one_in(2) ? PROT_READ : 0);
+    outcome.result = result(::mprotect(mapping.address, mapping.size, protection) != 0);
+    return outcome;
+}
+
+Outcome enlarge(Fuzzer& fuzzer, Random& random) {
+    const auto mapping = any_mapping(fuzzer, random);
+    Outcome outcome{.call = Call::mremap, .must = {EFAULT}};
+    outcome.arguments = {number_of(mapping.address), mapping.size};
+    outcome.result = result(::mremap(mapping.address, mapping.size, mapping.size + 16 * kPage,
+                                     MREMAP_MAYMOVE) == MAP_FAILED);
+    return outcome;
+}
+
+// The pages are mapped again when they are accessed.
+Outcome drop_pages(Fuzzer& fuzzer, Random& random) {
+    const auto mapping = any_mapping(fuzzer, random);
+    Outcome outcome{.call = Call::madvise};
+    outcome.arguments = {number_of(mapping.address), mapping.size};
+    if (!is_mapped(mapping)) outcome.must = {ENOMEM};
+    outcome.result = result(::madvise(mapping.address, mapping.size, MADV_DONTNEED) != 0);
+    return outcome;
+}
+
+// By a system call, which fails instead of a fault if there is no page.
+Outcome peek(Fuzzer& fuzzer, Random& random) {
+    const auto mapping = any_mapping(fuzzer, random);
+    Outcome outcome{.call = Call::peek, .may = {EFAULT}};
+    outcome.arguments = {number_of(mapping.address), mapping.size};
+    outcome.result = ::pwrite(other_file(), mapping.address, kPage, 0);
+    if (outcome.result < 0) outcome.result = -errno;
     return outcome;
 }
 

@@ -4,7 +4,7 @@
 #include <sys/ioctl.h>
 
 #include "descriptors.hpp"
-#include "sketch.hpp"
+#include "structure.hpp"
 
 namespace fuzz {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 constexpr unsigned kMaxWords = 1024;    // of SWEEP
 constexpr unsigned kMaxMembers = 8192;  // of ATTACH
 
-// One that may be there, by a handle that may have it; else any.
+// A member that may exist, with its handle, or any number.
 struct Target {
     Handle handle;
     std::uint32_t member;
@@ -28,7 +28,7 @@ Target any_member(const Fuzzer& fuzzer, Random& random) {
     return {handle, random.one_in(4) ? anything : small};
 }
 
-// The call, and what holds of every structure.
+// The call, and the rules of all structures.
 Outcome call(Fuzzer& fuzzer, Call kind, Handle handle, unsigned long command,
              const Placed& placed) {
     Outcome outcome{.call = kind, .must = placed.must};
@@ -50,8 +50,8 @@ Structure fetch(const Placed& placed) {
     return value;
 }
 
-// A field that has to be 0, seldom is not.
-void soil(std::uint32_t& reserved, Random& random, Errnos& must) {
+// A field that must be 0 is sometimes set.
+void set_reserved(std::uint32_t& reserved, Random& random, Errnos& must) {
     if (!random.one_in(20)) return;
     reserved = 1U << random.below(32);
     must |= {EINVAL};
@@ -61,13 +61,13 @@ void soil(std::uint32_t& reserved, Random& random, Errnos& must) {
 
 Outcome info(Fuzzer& fuzzer, Random& random) {
     const perf_metagroup_info value{};
-    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_INFO_SIZE_VER1, true);
+    const Placed placed = place_struct(fuzzer, random, value, PERF_METAGROUP_INFO_SIZE_VER1, true);
     Outcome outcome = call(fuzzer, Call::info, any_handle(random), PERF_METAGROUP_IOC_INFO, placed);
     if (outcome.result == 0) {
         const auto got = fetch<perf_metagroup_info>(placed);
         if (got.abi != PERF_METAGROUP_ABI || got.members > got.max_members ||
             got.format > PERF_METAGROUP_FORMAT_FRAMED)
-            outcome.broken = "INFO says nonsense";
+            outcome.broken = "INFO is inconsistent";
     }
     return outcome;
 }
@@ -80,7 +80,7 @@ Outcome attach(Fuzzer& fuzzer, Random& random) {
     std::vector<int> fds(value.count);
     for (int& fd : fds)
         fd = any_descriptor(random);
-    // In the middle of what is good: the structure may be at either end.
+    // In the middle of the arena: the structure may be at either end.
     unsigned char* const at = fuzzer.arena.at_end(Arena::kSize / 2);
     std::memcpy(at, fds.data(), fds.size() * sizeof(int));
     value.fds = reinterpret_cast<std::uintptr_t>(at);
@@ -89,17 +89,18 @@ Outcome attach(Fuzzer& fuzzer, Random& random) {
         must |= value.count ? Errnos{E2BIG} : Errnos{EINVAL};
     }
     if (random.one_in(30)) {
-        value.fds = Arena::nowhere(random);
+        value.fds = Arena::invalid(random);
         must |= {EFAULT};
     }
-    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_ATTACH_SIZE_VER1, true);
+    const Placed placed =
+        place_struct(fuzzer, random, value, PERF_METAGROUP_ATTACH_SIZE_VER1, true);
     const Handle handle = any_handle(random);
     Outcome outcome = call(fuzzer, Call::attach, handle, PERF_METAGROUP_IOC_ATTACH, placed);
     outcome.must |= must;
     if (outcome.result == 0 && handle.access == Access::read_write)
         random.pick(fuzzer.members) = {handle.number, fetch<perf_metagroup_attach>(placed).first};
 
-    // Why it failed, if it was not for the arguments.
+    // The reason, if the arguments are right.
     static constexpr int kErrors[] = {0, EBADF, EINVAL, EINVAL, EINVAL, EBUSY};
     if (outcome.must.empty() && outcome.result != -EBADF) {
         const auto got = fetch<perf_metagroup_attach>(placed);
@@ -119,8 +120,9 @@ Outcome detach(Fuzzer& fuzzer, Random& random) {
     perf_metagroup_detach value{};
     const Target target = any_member(fuzzer, random);
     value.member = target.member;
-    soil(value.reserved, random, must);
-    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_DETACH_SIZE_VER1, false);
+    set_reserved(value.reserved, random, must);
+    const Placed placed =
+        place_struct(fuzzer, random, value, PERF_METAGROUP_DETACH_SIZE_VER1, false);
     Outcome outcome = call(fuzzer, Call::detach, target.handle, PERF_METAGROUP_IOC_DETACH, placed);
     outcome.must |= must;
     return outcome;
@@ -134,8 +136,9 @@ Outcome set_format(Fuzzer& fuzzer, Random& random) {
         value.format = 2 + static_cast<std::uint32_t>(random.below(0xFFFFFFFE));
         must |= {EINVAL};
     }
-    soil(value.reserved, random, must);
-    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_FORMAT_SIZE_VER1, false);
+    set_reserved(value.reserved, random, must);
+    const Placed placed =
+        place_struct(fuzzer, random, value, PERF_METAGROUP_FORMAT_SIZE_VER1, false);
     Outcome outcome =
         call(fuzzer, Call::set_format, any_handle(random), PERF_METAGROUP_IOC_SET_FORMAT, placed);
     outcome.must |= must;
@@ -150,23 +153,24 @@ Outcome get_member(Fuzzer& fuzzer, Random& random) {
     value.max_ids = random.one_in(2) ? 0 : random.below(random.one_in(4) ? 100'000 : 8);
     value.ids = reinterpret_cast<std::uintptr_t>(fuzzer.arena.at_end(Arena::kSize / 2));
     if (value.max_ids && random.one_in(10)) {
-        value.ids = Arena::nowhere(random);
-        must |= {EFAULT};
+        value.ids = Arena::invalid(random);
+        if (value.ids) must |= {EFAULT};  // 0: no ids
     }
-    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_MEMBER_SIZE_VER1, true);
+    const Placed placed =
+        place_struct(fuzzer, random, value, PERF_METAGROUP_MEMBER_SIZE_VER1, true);
     Outcome outcome =
         call(fuzzer, Call::get_member, target.handle, PERF_METAGROUP_IOC_GET_MEMBER, placed);
     outcome.must |= must;
     if (outcome.result == 0) {
         const auto got = fetch<perf_metagroup_member>(placed);
         if (!got.events || got.payload < 8 || got.status > PERF_METAGROUP_REVOKED)
-            outcome.broken = "GET_MEMBER says nonsense";
+            outcome.broken = "GET_MEMBER is inconsistent";
     }
     return outcome;
 }
 
 Outcome set_mode(Fuzzer& fuzzer, Random& random) {
-    constexpr std::uint32_t kModes = PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED;
+    constexpr std::uint32_t kModes = PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED;
     Errnos must;
     perf_metagroup_mode value{};
     value.mode = random.below(kModes + 1);
@@ -174,8 +178,8 @@ Outcome set_mode(Fuzzer& fuzzer, Random& random) {
         value.mode |= (kModes + 1) << random.below(30);
         must |= {EINVAL};
     }
-    soil(value.reserved, random, must);
-    const Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_MODE_SIZE_VER1, false);
+    set_reserved(value.reserved, random, must);
+    const Placed placed = place_struct(fuzzer, random, value, PERF_METAGROUP_MODE_SIZE_VER1, false);
     Outcome outcome =
         call(fuzzer, Call::set_mode, any_handle(random), PERF_METAGROUP_IOC_SET_MODE, placed);
     outcome.must |= must;
@@ -209,22 +213,22 @@ Outcome sweep(Fuzzer& fuzzer, Random& random) {
             value.buffer_size = value.buffer_size ? 0 : 1;
             break;
         case 3:
-            if (value.nr_words) value.cpus = Arena::nowhere(random);
+            if (value.nr_words) value.cpus = Arena::invalid(random);
             if (value.cpus && value.nr_words) must |= {EFAULT};
             break;
         case 4:
-            if (value.buffer_size) value.buffer = Arena::nowhere(random);
+            if (value.buffer_size) value.buffer = Arena::invalid(random);
             if (value.buffer) may |= {EFAULT};
             break;
         default:
             break;
     }
-    soil(value.reserved, random, must);
+    set_reserved(value.reserved, random, must);
     if (value.nr_words > kMaxWords || !value.cpus != !value.nr_words ||
         !value.buffer != !value.buffer_size)
         must |= {EINVAL};
-    Placed placed = sketch(fuzzer, random, value, PERF_METAGROUP_SWEEP_SIZE_VER1, false);
-    if (!placed.address) {  // which means all CPUs, and no copy
+    Placed placed = place_struct(fuzzer, random, value, PERF_METAGROUP_SWEEP_SIZE_VER1, false);
+    if (!placed.address) {  // all CPUs, no copy
         placed.must = {};
         must = may = {};
     }
@@ -254,7 +258,7 @@ Outcome control(Fuzzer&, Random& random) {
     return outcome;
 }
 
-// Commands that are not there; numbers that are, with another size, direction or type.
+// Unknown commands; known numbers with another size, direction or type.
 Outcome no_ioctl(Fuzzer& fuzzer, Random& random) {
     const unsigned number = random.below(10);
     const unsigned long commands[] = {_IO(0xBD, 10 + random.below(246)), _IO(0xBC, number),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup_uapi_fuzz: calls with right and wrong arguments; none may give what is not documented.
+// metagroup_uapi_fuzz: calls with right and wrong arguments. All results must be documented.
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -17,7 +17,6 @@
 
 #include "calls.hpp"
 #include "descriptors.hpp"
-#include "oracle.hpp"
 
 namespace {
 
@@ -44,7 +43,7 @@ constexpr struct {
     {2, peek},
 };
 
-// After so many calls each that can succeed must have.
+// After this many calls each that can succeed must have.
 constexpr std::uint64_t kEnough = 100'000;
 
 // Results of each call; 0 is success.
@@ -60,7 +59,7 @@ struct Table {
             for (std::size_t error = 0; error < counts[call].size(); ++error)
                 counts[call][error] += other.counts[call][error];
     }
-    // Whether all that can succeed did.
+    // True if all that can succeed did.
     bool print() const {
         bool all = true;
         for (std::size_t call = 0; call < kCalls; ++call) {
@@ -84,7 +83,7 @@ class Run {
     explicit Run(const Options& options) : options_(options), tables_(options.threads) {}
 
     bool run() {
-        open_strangers();
+        open_other_files();
         struct sigaction action {};
         action.sa_handler = interrupt;  // without SA_RESTART: calls fail with EINTR
         ::sigaction(SIGUSR1, &action, nullptr);
@@ -126,7 +125,7 @@ class Run {
         std::fflush(stdout);
     }
 
-    // Signals come at any time; a word every five seconds.
+    // Sends signals all the time, and prints a line every five seconds.
     void watch(std::vector<std::thread>& threads) {
         auto next = begin_ + std::chrono::seconds(5);
         for (unsigned turn = 0; ended_ < options_.threads; ++turn) {
@@ -137,11 +136,11 @@ class Run {
                 time_is_up_ = true;
             if (steady_clock::now() < next) continue;
             next += std::chrono::seconds(5);
-            say();
+            print_progress();
         }
     }
 
-    void say() const {
+    void print_progress() const {
         const double seconds = std::chrono::duration<double>(steady_clock::now() - begin_).count();
         const auto done = std::min<std::uint64_t>(done_, options_.operations);
         std::printf("%4.0f s: %llu operations, %.0f a second\n", seconds,
@@ -150,7 +149,7 @@ class Run {
     }
 
     bool report() const {
-        say();
+        print_progress();
         Table sum;
         for (const Table& table : tables_)
             sum.add(table);
@@ -173,7 +172,7 @@ class Run {
 
 int main(int argc, char** argv) try {
     CLI::App app(
-        "Calls /dev/perf_metagroup with right and wrong arguments, and watches that all "
+        "Calls /dev/perf_metagroup with right and wrong arguments, and checks that all "
         "results are documented. Needs the module, and root; see tests/vm/run.",
         "metagroup_uapi_fuzz");
     Options options;

@@ -8,11 +8,11 @@ import tempfile
 from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
-SKIPPED = 77  # as ctest is told
+SKIPPED = 77  # the status that ctest knows
 
 
 class CleanRoot:
-    """A copy of the clean Debian of a suite; whoever enters it is root there."""
+    """A copy of the clean Debian of a suite, entered as root."""
 
     def __init__(self, suite: str, *directories: str) -> None:
         """The directories are seen in it at the same path."""
@@ -32,7 +32,7 @@ class CleanRoot:
         self._temporary.cleanup()
 
     def run(self, *command: str) -> str:
-        """What it prints; fails with all of that if the command fails."""
+        """Its output; fails with all of that if the command fails."""
         done = subprocess.run(
             [PROJECT / "tests/vm/in-root", self.path, *self._directories, "--",
              "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", *command],

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What the scripts of this directory share. Sourced, never run.
+# Shared by the scripts of this directory. Sourced, never run.
 
 # shellcheck source=tests/vm/lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../vm/lib.sh"
 program=tests/install/$(basename -- "$0")
 
-# A test that cannot be done here is told, not passed.
+# A test that is impossible here is skipped, not passed.
 skip() {
     printf 'skipped: %s\n' "$*"
     exit 77
@@ -19,5 +19,5 @@ need_namespaces() {
         skip "this machine grants no namespaces (unshare ${namespaces[*]})"
 }
 
-# What is mounted there goes with the command.
+# Mounts end with the command.
 in_namespace() { unshare "${namespaces[@]}" "$@"; }

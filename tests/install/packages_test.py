@@ -34,6 +34,7 @@ OWNED = {
     "perf-metagroup-dkms": (
         rf"/usr/src/perf-metagroup-{re.escape(VERSION)}/.*",
         r"/usr/share/man/man4/perf_metagroup\.4\.gz",
+        r"/usr/lib/sysusers\.d/perf-metagroup\.conf",
         r"/usr/lib/udev/rules\.d/60-perf-metagroup\.rules"),
 }
 
@@ -136,6 +137,7 @@ class PackagesTest(unittest.TestCase):
         ROOT.install("libelf-dev")  # as the package of the headers would
         self.installed("perf-metagroup-dkms")
         self.check_owned("perf-metagroup-dkms")
+        self.assertRegex(ROOT.run("getent", "group", "perf_metagroup"), r"^perf_metagroup:x:\d+:")
         self.assertRegex(ROOT.run("dkms", "status"),
                          rf"perf-metagroup/{VERSION}, {re.escape(release)}, .*: installed")
         self.assertEqual(ROOT.run("modinfo", "-k", release, "-F", "version",

@@ -74,10 +74,12 @@ class StagedTest(unittest.TestCase):
             "lib/libmetagroup.a", "lib/libmetagroup.so", "lib/libmetagroup.so.1",
             f"lib/libmetagroup.so.1.{VERSION}",
             "lib/pkgconfig/metagroup.pc",
+            "lib/sysusers.d/perf-metagroup.conf",
             "lib/udev/rules.d/60-perf-metagroup.rules",
             "share/bash-completion/completions/metagroup",
             "share/fish/vendor_completions.d/metagroup.fish",
             "share/man/man4/perf_metagroup.4",
+            "share/metagroup/install_manifest.txt",
             "share/zsh/site-functions/_metagroup"})
 
     def test_the_tool_finds_its_library_where_it_was_moved(self) -> None:
@@ -88,7 +90,9 @@ class StagedTest(unittest.TestCase):
 
     def test_no_file_names_where_it_was_built_or_installed(self) -> None:
         for file in files(self.tree):
-            # What the compiler notes for debuggers is not looked at.
+            # Notes of the compiler for debuggers are not checked.
+            if file == "share/metagroup/install_manifest.txt":
+                continue  # it is to name them
             if file.startswith(("lib/cmake", "lib/pkgconfig", "share")):
                 text = (self.tree / file).read_text()
                 for place in (str(PROJECT), str(BUILD), PREFIX):
@@ -137,12 +141,19 @@ class SystemTest(unittest.TestCase):
         config = next(self.stage.glob("usr/lib/**/metagroup.pc"))
         self.assertRegex(config.read_text(), r"(?m)^prefix=/usr$")
 
-    def test_uninstalling_leaves_no_file(self) -> None:
+    def test_uninstalling_needs_no_build_and_leaves_no_file(self) -> None:
         with tempfile.TemporaryDirectory() as stage:
             make("install", "PREFIX=/usr", f"DESTDIR={stage}")
             self.assertNotEqual(files(Path(stage)), set())
-            make("uninstall", f"DESTDIR={stage}")
+            run("make", "BUILD=/no/such/directory", "uninstall", "PREFIX=/usr", f"DESTDIR={stage}")
             self.assertEqual(files(Path(stage)), set())
+            left = [path.name for path in Path(stage).rglob("*metagroup*")]
+            self.assertEqual(left, [], "directories")
+
+    def test_uninstalling_what_is_not_there_says_so(self) -> None:
+        with tempfile.TemporaryDirectory() as stage:
+            with self.assertRaisesRegex(AssertionError, "nothing is installed below /usr"):
+                make("uninstall", "PREFIX=/usr", f"DESTDIR={stage}")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: MIT
-// Reading in place, on chosen CPUs, and without waking who sleeps, through the library.
+// Reading in place, on some CPUs and in quiet mode, through the library.
 #include <catch2/catch_test_macros.hpp>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <filesystem>
 #include <metagroup/delta.hpp>
 #include <metagroup/mapping.hpp>
 #include <metagroup/metagroup.hpp>
 #include <optional>
-#include <system_error>
 #include <thread>
 
 #include "support/allocation_counter.hpp"
@@ -133,7 +133,8 @@ TEST_CASE("A copy of a mapping is whole while another thread sweeps") {
          now = std::chrono::steady_clock::now()) {
         mapping.read(newer);
         seen += newer.sequence() != older.sequence();
-        good = newer.size() == world.groups.size() && newer.sequence() >= older.sequence();
+        good = newer.size() == (newer.sequence() == 0 ? 0 : world.groups.size()) &&
+               newer.sequence() >= older.sequence();
         for (const auto member : newer) {
             // Of one sweep, all of it.
             good = good && (newer.sequence() == 0 || (member.time_ns() >= newer.begin_ns() &&
@@ -153,11 +154,11 @@ TEST_CASE("A copy of a mapping is whole while another thread sweeps") {
 
 TEST_CASE("A read of some CPUs has their members only, in both backends") {
     const int cpu = test::online_cpus().back();
-    const auto mask = CpuList({cpu}).mask();
+    const CpuList one({cpu});
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
         MetaGroup group = MetaGroup::open(options(backend));
         Snapshot snapshot;
-        group.read(snapshot, mask);
+        group.read(snapshot, one);
         REQUIRE(snapshot.size() == 1);
         REQUIRE(snapshot[0].cpu() == cpu);
         REQUIRE(snapshot[0].status() == Status::ok);
@@ -166,10 +167,39 @@ TEST_CASE("A read of some CPUs has their members only, in both backends") {
     }
 }
 
+TEST_CASE("A read of no CPU has no members and reads none, in both backends") {
+    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+        MetaGroup group = MetaGroup::open(options(backend));
+        Snapshot snapshot;
+        group.read(snapshot, CpuList());
+        REQUIRE(snapshot.empty());
+        REQUIRE(snapshot.sequence() == 1);
+        REQUIRE(snapshot.begin_ns() > 0);
+        REQUIRE(snapshot.begin_ns() <= snapshot.end_ns());
+        group.read(snapshot);
+        REQUIRE(snapshot.size() == test::online_cpus().size());
+    }
+}
+
+TEST_CASE("A read of some CPUs does not allocate") {
+    MetaGroup group = MetaGroup::open(options(Backend::module));
+    Snapshot snapshot;
+    group.read(snapshot);
+    const CpuList one({test::online_cpus().back()});
+    const test::AllocationCounter allocations;
+    for (int round = 0; round < 100; ++round)
+        group.read(snapshot, one);
+    REQUIRE(allocations.count() == 0);
+}
+
 TEST_CASE(
-    "In quiet mode CPUs that sleep are idle, the reader's own is not, and skew ignores them") {
+    "In quiet mode other CPUs are idle, the reader's own is not, and skew ignores idle ones") {
+    if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
+        SKIP("the module metagroup_testpmu is not loaded");
     test::run_on(test::online_cpus().front());
     auto wanted = options(Backend::module);
+    // Its counts stand still while a CPU is idle.
+    wanted.groups = metagroup::parse_events("{metagroup_core/config=0/}");
     wanted.mode.quiet = true;
     MetaGroup group = MetaGroup::open(wanted);
     std::size_t idle = 0;
@@ -192,6 +222,6 @@ TEST_CASE("Quiet mode without the module is refused, not ignored") {
         auto wanted = options(backend);
         wanted.mode.quiet = true;
         wanted.device = "/dev/does_not_exist";
-        REQUIRE_THROWS_AS(MetaGroup::open(wanted), std::system_error);
+        REQUIRE_THROWS_AS(MetaGroup::open(wanted), metagroup::Error);
     }
 }

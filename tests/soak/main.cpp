@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// metagroup_soak: sweeps at full rate while a CPU is plugged every second. Nothing may pile up, and
-// no sweep get lost.
+// metagroup_soak: sweeps at full rate, with CPU hotplug every second. Memory must not grow, and no
+// sweep may be lost.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -25,14 +25,14 @@ using std::chrono::steady_clock;
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 constexpr int kEvents = 4;
 
-// What the module counts.
+// As the module counts them.
 unsigned long long sweeps_of(const Meta& meta) {
     std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
     std::string word;
     unsigned long long sweeps = 0;
     while (file >> word)
         if (word == "sweeps:" && file >> sweeps) return sweeps;
-    throw std::runtime_error("fdinfo does not tell the number of sweeps");
+    throw std::runtime_error("fdinfo has no number of sweeps");
 }
 
 class Soak {
@@ -77,7 +77,7 @@ class Soak {
         }
     }
 
-    // Its group is gone for good: a new one takes the place.
+    // The group of an offline CPU does not count again: a new one replaces it.
     void plug() {
         const int cpu = online_cpus().back();
         unsigned member = static_cast<unsigned>(groups_.size()) - 1;
@@ -129,7 +129,7 @@ class Soak {
 
 int main(int argc, char** argv) try {
     CLI::App app(
-        "Sweeps at full rate while a CPU is plugged every second, and watches memory. "
+        "Sweeps at full rate with CPU hotplug every second, and measures memory. "
         "Needs the module, and root; see tests/vm/run.",
         "metagroup_soak");
     unsigned seconds = 1800;

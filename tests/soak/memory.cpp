@@ -15,7 +15,7 @@ double kilobytes(const char* path, const std::string& field) {
     double value = 0;
     while (file >> word)
         if (word == field && file >> value) return value;
-    throw std::runtime_error(std::string(path) + " does not tell " + field);
+    throw std::runtime_error(std::string(path) + " has no " + field);
 }
 
 }  // namespace

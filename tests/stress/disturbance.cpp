@@ -1,17 +1,113 @@
 // SPDX-License-Identifier: MIT
 #include "disturbance.hpp"
 
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
 #include <mutex>
 #include <stdexcept>
+#include <system_error>
 
 #include "support/cpus.hpp"
-#include "support/testpmu.hpp"
-#include "witness.hpp"
+#include "worker.hpp"
 
 namespace stress {
+namespace {
+
+constexpr const char* kCgroups = "/sys/fs/cgroup";
+
+pid_t fork_or_throw() {
+    const pid_t child = ::fork();
+    if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
+    return child;
+}
+
+// Kills the child after some time.
+bool kill_after(pid_t child, unsigned microseconds) {
+    ::usleep(microseconds);
+    ::kill(child, SIGKILL);
+    int status = 0;
+    demand(::waitpid(child, &status, 0) == child, "a child is not there");
+    return WIFSIGNALED(status);
+}
+
+}  // namespace
+
+// The child shares the handle, and is killed while it sweeps, reads or maps. It makes bare system
+// calls only, as another thread may have held a lock of the C library at the fork.
+bool fork_and_read(Worker& worker, Random& random) {
+    const auto slot = worker.any_slot(random);
+    const unsigned patience = random.below(4000);
+    const pid_t child = fork_or_throw();
+    if (child) return kill_after(child, patience);
+    for (;;) {
+        slot->meta.read(worker.buffer.data(), worker.buffer.size());
+        slot->meta.sweep();
+        void* const at = ::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, slot->meta.fd(), 0);
+        if (at != MAP_FAILED) ::munmap(at, 4096);
+    }
+}
+
+// The handle is inherited by another program.
+bool fork_and_exec(Worker& worker, Random& random) {
+    const auto slot = worker.any_slot(random);
+    const unsigned patience = 1000 + random.below(10'000);
+    const pid_t child = fork_or_throw();
+    if (child) return kill_after(child, patience);
+    ::fcntl(slot->meta.fd(), F_SETFD, 0);
+    ::execl("/bin/sleep", "sleep", "1000", nullptr);
+    ::_exit(127);
+}
+
+MovedProcess::MovedProcess() {
+    for (const char* name : {"metagroup_stress_a", "metagroup_stress_b"}) {
+        paths_.push_back(std::string(kCgroups) + "/" + name);
+        if (::mkdir(paths_.back().c_str(), 0755) && errno != EEXIST)
+            throw std::system_error(errno, std::generic_category(), paths_.back());
+    }
+    process_ = fork_or_throw();
+    if (process_) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) {
+        burn_ms(1);
+        ::usleep(2000);
+    }
+}
+
+MovedProcess::~MovedProcess() {
+    ::kill(process_, SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+    for (const std::string& path : paths_)
+        ::rmdir(path.c_str());
+}
+
+std::vector<Fd> MovedProcess::cgroups() const {
+    std::vector<Fd> cgroups;
+    for (const std::string& path : paths_)
+        cgroups.emplace_back(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
+    const Fd trial(static_cast<int>(::syscall(SYS_perf_event_open, &attr, cgroups[0].get(), 0, -1,
+                                              PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)));
+    if (trial) return cgroups;
+    std::printf("skipped: no cgroup events: %s\n", std::strerror(errno));
+    return {};
+}
+
+void MovedProcess::move(Random& random) const {
+    std::ofstream file((random.one_in(3) ? kCgroups : random.pick(paths_)) + "/cgroup.procs");
+    file << process_ << std::flush;
+    demand(bool(file), "a process cannot be moved to another cgroup");
+}
 
 bool replug_cpu(World& world, Random& random) {
     if (world.cpus.size() < 2) return false;
@@ -49,8 +145,8 @@ bool disturb_pmu(const World& world, Random& random) {
     return done;
 }
 
-bool wander(const Wanderer& wanderer, Random& random) {
-    wanderer.move(random);
+bool move_process(const MovedProcess& process, Random& random) {
+    process.move(random);
     ::usleep(1000 + random.below(5000));
     return true;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup_stress: everything at once, for as long as it is told, watched all the while.
+// metagroup_stress: all operations at once, with checks of every result.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
@@ -13,10 +13,7 @@
 #include <vector>
 
 #include "disturbance.hpp"
-#include "processes.hpp"
-#include "rest.hpp"
 #include "support/cpus.hpp"
-#include "support/testpmu.hpp"
 #include "worker.hpp"
 
 namespace {
@@ -42,9 +39,9 @@ constexpr Operation kOperations[] = {
     {"fdinfo", 4, show_fdinfo},
     {"renew", 1, renew_slot},
     {"attach", 24, attach},
-    {"attach in vain", 4, attach_in_vain},
+    {"attach, refused", 4, attach_refused},
     {"detach", 32, detach},
-    {"detach nobody", 2, detach_nobody},
+    {"detach, unknown", 2, detach_unknown},
     {"open siblings", 24, open_sibling},
     {"close sibling", 32, close_sibling},
     {"regroup", 6, regroup},
@@ -55,14 +52,14 @@ constexpr Operation kOperations[] = {
     {"reset", 2, reset},
     {"set format", 16, set_format},
     {"set mode", 2, set_mode},
+    {"stream", 24, stream},
     {"fork", 2, fork_and_read},
     {"exec", 2, fork_and_exec},
 };
 
-// After so many operations each must have been done.
+// After this many operations each must have been done.
 constexpr unsigned long kEnough = 10'000;
 
-// How often something was done.
 struct Count {
     std::string name;
     std::atomic<unsigned long> done{0};
@@ -72,16 +69,16 @@ struct Count {
 class Run {
   public:
     explicit Run(const Options& options) : options_(options), world_(options.seed, online_cpus()) {
-        world_.cgroups = wanderer_.cgroups();
+        world_.cgroups = process_.cgroups();
         for (const Operation& operation : kOperations)
             counts_.push_back(std::make_unique<Count>(operation.name));
     }
 
-    // Whether nothing was wrong.
+    // Returns true if no check failed.
     bool run() {
         start_disturbance("pmu", [this](Random& random) { return disturb_pmu(world_, random); });
         start_disturbance("cgroup move",
-                          [this](Random& random) { return wander(wanderer_, random); });
+                          [this](Random& random) { return move_process(process_, random); });
         if (options_.hotplug)
             start_disturbance("hotplug",
                               [this](Random& random) { return replug_cpu(world_, random); });
@@ -96,7 +93,7 @@ class Run {
     }
 
   private:
-    // One step of a thread, and what it is called if it fails.
+    // One step of a thread. A failure is printed with its name.
     void step(unsigned thread, std::uint64_t number, Count& count,
               const std::function<bool(Random&)>& run, Random random) {
         try {
@@ -108,10 +105,9 @@ class Run {
     }
 
     void work(unsigned thread) {
-        Gate::Visitor visitor(world_.gate);
         Worker worker(world_);
         for (std::uint64_t number = 0; !world_.ended(); ++number) {
-            visitor.pass();
+            const auto lock = world_.gate.step();
             Random random(world_.seed, thread, number);
             const Operation& operation = random.weighted(kOperations);
             step(
@@ -125,36 +121,34 @@ class Run {
         Count& count = *counts_.back();
         const unsigned thread = 1000 + static_cast<unsigned>(threads_.size());
         threads_.emplace_back([this, thread, &count, disturb = std::move(disturb)] {
-            Gate::Visitor visitor(world_.gate);
             for (std::uint64_t number = 0; !world_.ended(); ++number) {
-                visitor.pass();
+                const auto lock = world_.gate.step();
                 step(thread, number, count, disturb, Random(world_.seed, thread, number));
             }
         });
     }
 
-    // From time to time all stand still and everything is compared.
+    // From time to time all threads stop and everything is compared.
     void watch() {
         const auto begin = steady_clock::now();
-        auto next_rest = begin, next_word = begin;
+        auto next_check = begin, next_line = begin;
         while (steady_clock::now() < begin + std::chrono::seconds(options_.seconds) &&
                !world_.failures()) {
             std::this_thread::sleep_for(std::chrono::milliseconds(100));
             const auto now = steady_clock::now();
-            if (now >= next_rest) {
-                next_rest = now + std::chrono::seconds(2);
-                world_.gate.close();
+            if (now >= next_check) {
+                next_check = now + std::chrono::seconds(2);
+                const Gate::Closed closed(world_.gate);
                 step(
-                    999, rests_.done, rests_,
+                    999, checks_.done, checks_,
                     [this](Random&) {
-                        check_at_rest(world_);
+                        check_stopped(world_);
                         return true;
                     },
                     Random(world_.seed));
-                world_.gate.open();
             }
-            if (now >= next_word) {
-                next_word = now + std::chrono::seconds(5);
+            if (now >= next_line) {
+                next_line = now + std::chrono::seconds(5);
                 std::printf(
                     "%4lld s: %lu operations\n",
                     static_cast<long long>(
@@ -179,18 +173,19 @@ class Run {
             std::printf(" %s %lu,", count->name.c_str(), count->done.load());
             all &= count->done > 0;
         }
-        std::printf(" compared at rest %lu; %u failures\n", rests_.done.load(), world_.failures());
+        std::printf(" compared while stopped %lu; %u failures\n", checks_.done.load(),
+                    world_.failures());
         // A short run, on a slow machine, may miss something by chance.
         const bool missed = !all && operations() >= kEnough;
         if (missed) std::printf("FAILED: something was never done\n");
-        return !missed && rests_.done && !world_.failures();
+        return !missed && checks_.done && !world_.failures();
     }
 
     const Options options_;
-    const Wanderer wanderer_;
+    const MovedProcess process_;
     World world_;
     std::vector<std::unique_ptr<Count>> counts_;
-    Count rests_{"rest"};
+    Count checks_{"check"};
     std::vector<std::thread> threads_;
 };
 
@@ -198,7 +193,7 @@ class Run {
 
 int main(int argc, char** argv) try {
     CLI::App app(
-        "All that can happen to meta-groups, at once. Needs the module and "
+        "All operations on meta-groups at once. Needs the module and "
         "metagroup_testpmu, and root; see tests/vm/run.",
         "metagroup_stress");
     Options options;

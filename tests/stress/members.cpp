@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Members come and go, and the groups that they are.
+// Members and their groups are opened, attached, switched, detached and closed.
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -7,7 +7,6 @@
 #include <iterator>
 #include <shared_mutex>
 
-#include "support/testpmu.hpp"
 #include "worker.hpp"
 
 namespace stress {
@@ -24,6 +23,34 @@ perf_event_attr clock_event(std::uint64_t read_format, Random& random) {
     return software_event(random.pick(kConfigs), read_format);
 }
 
+enum class Kind { software, core, testpmu };
+
+const char* name(Kind kind) {
+    switch (kind) {
+        case Kind::software:
+            return "software";
+        case Kind::core:
+            return "core";
+        case Kind::testpmu:
+            return "testpmu";
+    }
+    return "?";
+}
+
+Kind any_kind(Random& random) {
+    return static_cast<Kind>(random.below(3));
+}
+
+// Groups of testpmu have no others, those of a core PMU have clocks as well.
+perf_event_attr event_of(Kind kind, bool leader, std::uint64_t read_format, Random& random) {
+    if (kind == Kind::software || (kind == Kind::core && !leader && random.one_in(3)))
+        return clock_event(read_format, random);
+    if (kind == Kind::core) return testpmu_core_event(read_format).value();
+    auto attr = testpmu_event(read_format).value();
+    if (random.one_in(2)) attr.config = kTestpmuPackage;
+    return attr;
+}
+
 Fd open_cgroup_event(const perf_event_attr& attr, int cgroup, int cpu, int leader) {
     return Fd(static_cast<int>(::syscall(SYS_perf_event_open, &attr, cgroup, cpu, leader,
                                          PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)));
@@ -36,15 +63,16 @@ std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& rand
     group->plugs = world.plugs;
     group->cpu = random.pick(world.cpus);
     group->events.read_format = format;
-    const bool rotated = random.one_in(3);
+    const Kind kind = any_kind(random);
+    const bool rotated = kind == Kind::testpmu;
     const bool pinned = random.one_in(8);
     const bool disabled = random.one_in(6);
     const bool of_cgroup = !world.cgroups.empty() && random.one_in(6);
     const unsigned events = 1 + random.below(rotated ? 3 : 6);
-    group->kind = std::string(pinned ? "pinned " : "") + (rotated ? "testpmu" : "software") +
-                  (of_cgroup ? " of a cgroup" : "");
+    group->kind =
+        std::string(pinned ? "pinned " : "") + name(kind) + (of_cgroup ? " of a cgroup" : "");
     for (unsigned i = 0; i < events; ++i) {
-        auto attr = rotated ? testpmu_event(format).value() : clock_event(format, random);
+        auto attr = event_of(kind, i == 0, format, random);
         attr.pinned = pinned && i == 0;
         attr.disabled = disabled && i == 0;
         const int leader = i ? group->events.leader() : -1;
@@ -55,11 +83,11 @@ std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& rand
         if (fd) group->events.fds.push_back(std::move(fd));
     }
     group->id = group->events.id(0);
-    if (!rotated) world.book.stays_on(group->id, group->cpu);
+    if (!rotated) world.events.stays_on(group->id, group->cpu);
     return group;
 }
 
-// The groups are the worker's from now on; one of those that it had gives way.
+// The worker holds the group open from now on, and closes another if there are too many.
 void keep(Worker& worker, std::shared_ptr<Group> group, Random& random) {
     worker.groups.push_back(std::move(group));
     if (worker.groups.size() > kMaxGroups) close_group(worker, random);
@@ -77,8 +105,13 @@ bool add_event(Worker& worker, Group& group, const perf_event_attr& attr) {
     Fd fd(open_event(attr, -1, group.cpu, group.events.leader()));
     if (!fd) return false;  // its CPU is gone, or it was moved, or is a cgroup's
     fds.push_back(std::move(fd));
-    demand(worker.world.book.belongs(group.events.id(fds.size() - 1), group.id),
+    demand(worker.world.events.belongs(group.events.id(fds.size() - 1), group.id),
            "a new sibling was seen in another group before");
+    return true;
+}
+
+bool succeed(long got, const char* what) {
+    demand(got == 0, std::string(what) + ": " + std::to_string(got));
     return true;
 }
 
@@ -116,7 +149,7 @@ bool attach(Worker& worker, Random& random) {
 }
 
 // All or nothing: the last one cannot be attached.
-bool attach_in_vain(Worker& worker, Random& random) {
+bool attach_refused(Worker& worker, Random& random) {
     const auto slot = worker.any_slot(random);
     const auto group = open_any(worker.world, slot->read_format, random);
     if (!group) return false;
@@ -126,7 +159,7 @@ bool attach_in_vain(Worker& worker, Random& random) {
     perf_metagroup_attach out{};
     const long got = slot->meta.attach(fds, &out);
     demand(got == (twice ? -EBUSY : -EINVAL) && out.failed == 1,
-           "ATTACH in vain: " + std::to_string(got) + ", failed " + std::to_string(out.failed));
+           "a wrong ATTACH: " + std::to_string(got) + ", failed " + std::to_string(out.failed));
     return true;
 }
 
@@ -137,7 +170,7 @@ bool detach(Worker& worker, Random& random) {
     return number.has_value();
 }
 
-bool detach_nobody(Worker& worker, Random& random) {
+bool detach_unknown(Worker& worker, Random& random) {
     const auto slot = worker.any_slot(random);
     const unsigned number = ~random.below(1'000'000);
     const long got = slot->meta.detach(number);
@@ -166,9 +199,10 @@ bool close_sibling(Worker& worker, Random& random) {
 bool regroup(Worker& worker, Random& random) {
     const auto group = worker.young_group(random);
     if (!group) return false;
-    worker.world.book.may_move(group->id);
+    worker.world.events.may_move(group->id);
     group->kind += ", regrouped";
-    return add_event(worker, *group, testpmu_event(group->events.read_format).value());
+    const Kind kind = random.one_in(2) ? Kind::core : Kind::testpmu;
+    return add_event(worker, *group, event_of(kind, true, group->events.read_format, random));
 }
 
 // If it is a member, the meta-group alone holds it now.
@@ -186,6 +220,29 @@ bool close_group(Worker& worker, Random& random) {
     if (worker.groups.empty()) return false;
     worker.groups.erase(worker.groups.begin() + random.below(worker.groups.size()));
     return true;
+}
+
+bool enable(Worker& worker, Random& random) {
+    return succeed(worker.any_slot(random)->meta.control(PERF_METAGROUP_IOC_ENABLE), "ENABLE");
+}
+
+bool disable(Worker& worker, Random& random) {
+    return succeed(worker.any_slot(random)->meta.control(PERF_METAGROUP_IOC_DISABLE), "DISABLE");
+}
+
+bool reset(Worker& worker, Random& random) {
+    ++worker.world.resets_begun;
+    const long got = worker.any_slot(random)->meta.control(PERF_METAGROUP_IOC_RESET);
+    ++worker.world.resets_ended;
+    return succeed(got, "RESET");
+}
+
+bool set_format(Worker& worker, Random& random) {
+    return succeed(worker.any_slot(random)->meta.set_format(random.below(2)), "SET_FORMAT");
+}
+
+bool set_mode(Worker& worker, Random& random) {
+    return succeed(worker.any_slot(random)->meta.set_mode(random.below(4)), "SET_MODE");
 }
 
 }  // namespace stress

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// One of the threads that do whatever comes.
+// A thread that does random operations.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "checker.hpp"
 #include "support/mapping.hpp"
-#include "witness.hpp"
 #include "world.hpp"
 
 namespace stress {
@@ -19,12 +19,12 @@ struct Worker {
     explicit Worker(World& its_world) : world(its_world) {}
 
     World& world;
-    Witness witness{world};
+    Checker checker{world};
     std::vector<std::shared_ptr<Group>> groups;
     std::vector<Fd> orphans;  // siblings of leaders that are closed
     Bytes buffer = Bytes(std::size_t{4} * 1024 * 1024);
 
-    // A mapping holds the file open: what it shows is no matter of the slot that is there now.
+    // A mapping holds its file open, also after the slot was renewed.
     struct Mapped {
         std::shared_ptr<Slot> slot;
         Mapping memory;
@@ -44,8 +44,8 @@ struct Worker {
     }
 };
 
-// What a worker can do. False: there was nothing to do it with, or the kernel has a reason to
-// refuse. Throws if something is wrong.
+// An operation returns false if it had no object, or the kernel has a reason to refuse. It throws
+// if something is wrong.
 struct Operation {
     const char* name;
     unsigned weight;
@@ -55,16 +55,16 @@ struct Operation {
 // members.cpp
 bool renew_slot(Worker& worker, Random& random);
 bool attach(Worker& worker, Random& random);
-bool attach_in_vain(Worker& worker, Random& random);
+bool attach_refused(Worker& worker, Random& random);
 bool detach(Worker& worker, Random& random);
-bool detach_nobody(Worker& worker, Random& random);
+bool detach_unknown(Worker& worker, Random& random);
 bool open_sibling(Worker& worker, Random& random);
 bool close_sibling(Worker& worker, Random& random);
 bool regroup(Worker& worker, Random& random);
 bool close_leader(Worker& worker, Random& random);
 bool close_group(Worker& worker, Random& random);
 
-// looks.cpp
+// reads.cpp
 bool read_all(Worker& worker, Random& random);
 bool sweep_some(Worker& worker, Random& random);
 bool copy_some(Worker& worker, Random& random);
@@ -73,15 +73,16 @@ bool read_own(Worker& worker, Random& random);
 bool get_member(Worker& worker, Random& random);
 bool get_info(Worker& worker, Random& random);
 bool show_fdinfo(Worker& worker, Random& random);
-
-// switches.cpp
 bool enable(Worker& worker, Random& random);
 bool disable(Worker& worker, Random& random);
 bool reset(Worker& worker, Random& random);
 bool set_format(Worker& worker, Random& random);
 bool set_mode(Worker& worker, Random& random);
 
-// processes.cpp
+// streams.cpp
+bool stream(Worker& worker, Random& random);
+
+// disturbance.cpp
 bool fork_and_read(Worker& worker, Random& random);
 bool fork_and_exec(Worker& worker, Random& random);
 

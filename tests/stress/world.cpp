@@ -8,10 +8,10 @@
 namespace stress {
 namespace {
 
-constexpr unsigned kMaxFailures = 10;      // more say nothing new
+constexpr unsigned kMaxFailures = 10;      // that are printed
 constexpr unsigned kMaxNumber = 1U << 24;  // of a member: no run attaches so many
 
-// One for each slot; the id tells whose a payload is.
+// One for each slot. All have the id, to identify a payload.
 std::uint64_t slot_format(unsigned index) {
     const std::array<std::uint64_t, World::kSlots> formats = {
         PERF_FORMAT_ID | PERF_FORMAT_GROUP | kTimes,
@@ -25,25 +25,25 @@ std::uint64_t slot_format(unsigned index) {
 
 }  // namespace
 
-EventBook::Entry& EventBook::entry(std::uint64_t event) {
+EventTable::Entry& EventTable::entry(std::uint64_t event) {
     Entry& entry = entries_[event % entries_.size()];
     if (entry.event != event) entry = {.event = event};
     return entry;
 }
 
-bool EventBook::belongs(std::uint64_t event, std::uint64_t leader) {
+bool EventTable::belongs(std::uint64_t event, std::uint64_t leader) {
     const std::scoped_lock lock(mutex_);
     Entry& known = entry(event);
     if (!known.leader) known.leader = leader;
     return known.leader == leader;
 }
 
-void EventBook::stays_on(std::uint64_t leader, int cpu) {
+void EventTable::stays_on(std::uint64_t leader, int cpu) {
     const std::scoped_lock lock(mutex_);
     entry(leader).cpu = cpu;
 }
 
-std::optional<int> EventBook::home(std::uint64_t leader) {
+std::optional<int> EventTable::home(std::uint64_t leader) {
     const std::scoped_lock lock(mutex_);
     const int cpu = entry(leader).cpu;
     return cpu < 0 ? std::nullopt : std::optional(cpu);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all threads share: meta-groups, what is known of their members, how it goes.
+// State that all threads share: meta-groups, known members and failures.
 #pragma once
 
 #include <array>
@@ -13,9 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "gate.hpp"
 #include "support/meta.hpp"
 #include "support/random.hpp"
+#include "support/stream.hpp"
 
 namespace stress {
 
@@ -30,8 +30,8 @@ struct Group {
     unsigned plugs = 0;    // World::plugs, when it was opened
 };
 
-// Which event is in whose group, and on which CPU, for all that were opened lately.
-class EventBook {
+// The leader and the CPU of each event that was opened lately.
+class EventTable {
   public:
     // False if the event was seen in another leader's group before.
     bool belongs(std::uint64_t event, std::uint64_t leader);
@@ -59,8 +59,11 @@ class Slot {
     const Meta meta;
     const std::uint64_t read_format;
 
+    std::mutex streaming;  // for `stream`
+    std::optional<RunningStream> stream;
+
     void attached(unsigned number, const std::shared_ptr<Group>& group);
-    // A member that the caller must now detach, so that nobody else does.
+    // A member that the caller must detach; no other thread does.
     std::optional<unsigned> take(Random& random);
     std::size_t members() const;
     std::map<unsigned, std::weak_ptr<Group>> all() const;
@@ -74,6 +77,30 @@ class Slot {
     std::vector<std::uint64_t> leaders_;                // by number
 };
 
+// All threads can be stopped between two steps.
+class Gate {
+  public:
+    // Held for a step; waits while the gate is closed.
+    std::shared_lock<std::shared_mutex> step() {
+        const std::scoped_lock turn(turnstile_);
+        return std::shared_lock(steps_);
+    }
+
+    // No step is done while this lives.
+    class Closed {
+      public:
+        explicit Closed(Gate& gate) : turn_(gate.turnstile_), steps_(gate.steps_) {}
+
+      private:
+        std::scoped_lock<std::mutex> turn_;
+        std::unique_lock<std::shared_mutex> steps_;
+    };
+
+  private:
+    std::mutex turnstile_;  // or steps would starve Closed
+    std::shared_mutex steps_;
+};
+
 class World {
   public:
     World(std::uint64_t seed, std::vector<int> cpus);
@@ -81,15 +108,15 @@ class World {
     const std::uint64_t seed;
     const std::vector<int> cpus;  // online at the start
     Gate gate;
-    EventBook book;
+    EventTable events;
     std::vector<Fd> cgroups;  // to open events of; none if the kernel cannot
 
     // A RESET makes counts go back: how many have begun, and ended.
     std::atomic<unsigned> resets_begun{0}, resets_ended{0};
 
-    // CPUs that have gone offline. Hotplug dissolves groups. Linux lets a sibling join what was the
-    // leader, and forgets it there when that is closed: it has then lists in freed memory. So
-    // groups get no siblings after hotplug, and none while a CPU goes.
+    // Number of CPUs taken offline. Hotplug dissolves groups. Linux lets a sibling join the former
+    // leader, but does not remove it when the leader is closed: its list is then in freed memory.
+    // So groups get no siblings after hotplug, and none during it.
     std::shared_mutex plugging;
     unsigned plugs = 0;
 

@@ -41,7 +41,7 @@ void run_anywhere();
 // Keep the CPU busy.
 void burn_ms(int milliseconds);
 
-// A CPU that does not sleep while this lives.
+// A CPU that is not idle while this lives.
 class BusyCpu {
   public:
     explicit BusyCpu(int cpu);

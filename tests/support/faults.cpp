@@ -13,7 +13,7 @@
 namespace metagroup::test {
 namespace {
 
-// What a kernel lacks, or was not built with, has no file.
+// The file is missing if the kernel lacks the parameter.
 void set(const char* parameter, const char* value) {
     std::ofstream(std::string("/sys/kernel/debug/") + parameter) << value;
 }
@@ -24,7 +24,7 @@ Fd open_own(const char* name) {
     return file;
 }
 
-// The copy of what is written is such a chance itself; its fault is the last.
+// The write copies from user memory and can fail by the fault itself, which is then the last.
 void write_own(const Fd& file, const char* value, std::size_t size) {
     for (int tries = 0; tries < 2; ++tries)
         if (::pwrite(file.get(), value, size, 0) == static_cast<ssize_t>(size)) return;
@@ -56,7 +56,7 @@ Fault::Fault(unsigned nth) : file_(open_own("fail-nth")) {
 
 bool Fault::struck() {
     if (!armed_) return struck_;
-    // What is left is 0 when it has struck. If the fault strikes this read, then nothing else.
+    // 0 is left after the fault. If this read fails by it, nothing else did.
     char left[16] = "";
     struck_ = ::pread(file_.get(), left, sizeof(left) - 1, 0) > 0 && std::atoi(left) == 0;
     write_own(file_, "0", 1);
@@ -65,7 +65,7 @@ bool Fault::struck() {
 }
 
 NoPages::NoPages() : file_(open_own("make-it-fail")) {
-    // Not for ever, should the thread come to need a page after all.
+    // Limited, in case the thread needs a page after all.
     set("fail_page_alloc/times", "1000");
     set("fail_page_alloc/probability", "100");
     write_own(file_, "1", 1);

@@ -7,10 +7,10 @@
 
 namespace metagroup::test {
 
-// False where the kernel has none of it. Else every allocation may fail from now on.
+// False if the kernel injects no faults. Else every allocation may fail from now on.
 bool prepare_faults();
 
-// A fault at the nth chance, from 1, that the calling thread gives it while this lives.
+// A fault of the nth allocation or copy, from 1, of the calling thread while this lives.
 class Fault {
   public:
     explicit Fault(unsigned nth);
@@ -18,7 +18,7 @@ class Fault {
     Fault(const Fault&) = delete;
     Fault& operator=(const Fault&) = delete;
 
-    bool struck();  // and none from now on
+    bool struck();  // ends the injection
 
   private:
     Fd file_;

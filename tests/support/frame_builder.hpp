@@ -66,38 +66,45 @@ struct Frame {
     std::uint32_t status = PERF_METAGROUP_OK;
 };
 
-/// A FRAMED read. `extra` bytes are put into both headers, as a later kernel may.
+inline std::size_t frame_size(const Frame& frame, std::uint32_t extra) {
+    return (sizeof(perf_metagroup_record) + extra + frame.payload.size() + 63) / 64 * 64;
+}
+
+/// A FRAMED read. `extra` bytes are put into both headers, as a later kernel may. Frames are of one
+/// size, or each only as large as it must be.
 inline Bytes framed(const std::vector<Frame>& frames, std::uint64_t begin = 1000,
-                    std::uint64_t end = 2000, std::uint32_t extra = 0) {
+                    std::uint64_t end = 2000, std::uint32_t extra = 0, bool uniform = true) {
     std::size_t stride = 0;
-    for (const Frame& frame : frames) {
-        stride = std::max(stride, sizeof(perf_metagroup_record) + extra + frame.payload.size());
-    }
-    stride = (stride + 63) / 64 * 64;
+    for (const Frame& frame : frames)
+        stride = std::max(stride, frame_size(frame, extra));
     perf_metagroup_snapshot header{};
     header.size = static_cast<__u32>(sizeof(header) + extra);
     header.sequence = 7;
     header.begin = begin;
     header.end = end;
     header.count = static_cast<__u32>(frames.size());
-    header.stride = static_cast<__u32>(stride);
+    header.stride = static_cast<__u32>(uniform ? stride : 0);
+    header.bytes = header.size;
+    for (const Frame& frame : frames)
+        header.bytes += uniform ? stride : frame_size(frame, extra);
     Bytes bytes;
     append(bytes, header);
     bytes.resize(header.size);
     for (const Frame& frame : frames) {
         const std::size_t start = bytes.size();
         perf_metagroup_record record{};
-        record.header = static_cast<__u32>(sizeof(record) + extra);
+        record.frame = static_cast<__u32>(uniform ? stride : frame_size(frame, extra));
+        record.header = static_cast<__u16>(sizeof(record) + extra);
         record.member = frame.member;
         record.cpu = frame.cpu;
-        record.status = frame.status;
+        record.status = static_cast<__u16>(frame.status);
         record.time = frame.time;
         record.read_format = frame.read_format;
         record.size = static_cast<__u32>(frame.payload.size());
         append(bytes, record);
         bytes.resize(start + record.header);
         bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
-        bytes.resize(start + stride, std::byte{0xA5});
+        bytes.resize(start + record.frame, std::byte{0xA5});
     }
     return bytes;
 }

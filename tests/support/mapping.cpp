@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "mapping.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
 #include <system_error>
-#include <thread>
 #include <utility>
 
 namespace metagroup::test {
 
 Mapping::Mapping(const Meta& meta, std::size_t size, int flags)
-    : size_(size ? size : meta.info().framed_size) {
+    : size_(size ? size : meta.info().map_size) {
     void* const at = ::mmap(nullptr, size_, PROT_READ, flags, meta.fd(), 0);
     if (at == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
     bytes_ = static_cast<unsigned char*>(at);
@@ -32,8 +30,8 @@ void Mapping::unmap() {
     if (bytes_) ::munmap(std::exchange(bytes_, nullptr), size_);
 }
 
-const perf_metagroup_snapshot& Mapping::head() const {
-    return *reinterpret_cast<const perf_metagroup_snapshot*>(bytes_);
+const perf_metagroup_map& Mapping::head() const {
+    return *reinterpret_cast<const perf_metagroup_map*>(bytes_);
 }
 
 unsigned Mapping::version() const {
@@ -41,24 +39,21 @@ unsigned Mapping::version() const {
 }
 
 bool Mapping::moved() const {
-    return __atomic_load_n(&head().flags, __ATOMIC_RELAXED) & PERF_METAGROUP_SNAPSHOT_MOVED;
+    return __atomic_load_n(&head().flags, __ATOMIC_RELAXED) & PERF_METAGROUP_MAP_MOVED;
 }
 
 std::optional<Bytes> Mapping::copy() const {
     Bytes copy;
     for (;;) {
         const unsigned before = version();
-        if (before % 2 != 0) {
-            std::this_thread::yield();
-            continue;
-        }
-        perf_metagroup_snapshot now;
-        std::memcpy(&now, bytes_, sizeof(now));
-        const std::size_t whole = now.size + std::size_t{now.count} * now.stride;
-        copy.assign(bytes_, bytes_ + std::min(whole, size_));
+        const std::size_t offset = head().offset[before % 2];
+        perf_metagroup_snapshot now{};
+        if (offset + sizeof(now) <= size_) std::memcpy(&now, bytes_ + offset, sizeof(now));
+        const bool fits = now.bytes > 0 && now.bytes <= size_ - offset;
+        if (fits) copy.assign(bytes_ + offset, bytes_ + offset + now.bytes);
         __atomic_thread_fence(__ATOMIC_ACQUIRE);
         if (__atomic_load_n(&head().version, __ATOMIC_RELAXED) != before) continue;
-        if (whole > size_) return {};
+        if (!fits) return {};
         return copy;
     }
 }
@@ -66,7 +61,7 @@ std::optional<Bytes> Mapping::copy() const {
 Framed Mapping::framed() const {
     const auto now = copy();
     if (!now) throw std::runtime_error("the snapshot is larger than was mapped");
-    return take_apart(*now);
+    return take_apart(*now, false);
 }
 
 long try_to_map(int fd, std::size_t size, int protection, int flags, off_t offset) {

@@ -12,7 +12,7 @@ namespace metagroup::test {
 
 class Mapping {
   public:
-    // As much as a FRAMED read needs now, unless told. Throws if mmap(2) fails.
+    // All that there is now, or `size` bytes. Throws if mmap(2) fails.
     explicit Mapping(const Meta& meta, std::size_t size = 0, int flags = MAP_SHARED);
     ~Mapping() { unmap(); }
     Mapping(Mapping&& other) noexcept;
@@ -25,13 +25,12 @@ class Mapping {
     unsigned version() const;
     bool moved() const;
 
-    // What FRAMED would have read, taken while no sweep was under way. Nothing if there is more
-    // than was mapped.
+    // The FRAMED bytes of the last sweep. Nothing if they are not within what was mapped.
     std::optional<Bytes> copy() const;
     Framed framed() const;  // of a copy, which must be there
 
   private:
-    const perf_metagroup_snapshot& head() const;
+    const perf_metagroup_map& head() const;
 
     unsigned char* bytes_ = nullptr;
     std::size_t size_ = 0;

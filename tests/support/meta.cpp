@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -31,6 +32,10 @@ Bytes cut(Bytes bytes, long got, const char* what) {
 
 Meta::Meta() : fd_(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC)) {
     if (!fd_) throw std::system_error(errno, std::generic_category(), PERF_METAGROUP_DEVICE);
+}
+
+void Meta::must(long result) {
+    demand(result == 0, "ATTACH failed");
 }
 
 long Meta::ioctl(unsigned long command, void* arg) const {
@@ -147,6 +152,14 @@ Bytes Meta::room() const {
     return Bytes(std::max(now.raw_size, now.framed_size) + 64 * 1024);
 }
 
+OpenDevice::OpenDevice() {
+    demand(::chmod(PERF_METAGROUP_DEVICE, 0666) == 0, "chmod of the device failed");
+}
+
+OpenDevice::~OpenDevice() {
+    ::chmod(PERF_METAGROUP_DEVICE, 0600);
+}
+
 std::vector<__u64> cpu_words(const std::vector<int>& cpus) {
     std::vector<__u64> words(1);
     for (const int cpu : cpus) {
@@ -157,7 +170,7 @@ std::vector<__u64> cpu_words(const std::vector<int>& cpus) {
     return words;
 }
 
-Framed take_apart(const Bytes& bytes) {
+Framed take_apart(const Bytes& bytes, bool swept) {
     Framed framed;
     demand(bytes.size() >= sizeof(framed.head), "no room for the snapshot header");
     std::memcpy(&framed.head, bytes.data(), sizeof(framed.head));
@@ -168,18 +181,27 @@ Framed take_apart(const Bytes& bytes) {
     for (const __u64 word : head.reserved)
         demand(word == 0, "snapshot.reserved");
     demand(head.begin <= head.end, "the sweep ends before it begins");
-    demand(bytes.size() == head.size + std::size_t{head.count} * head.stride, "length of the read");
+    demand(bytes.size() == head.bytes, "length of the read");
 
+    std::size_t offset = head.size;
     for (unsigned i = 0; i < head.count; ++i) {
-        const unsigned char* at = bytes.data() + head.size + std::size_t{i} * head.stride;
         Frame frame;
-        std::memcpy(&frame.record, at, sizeof(frame.record));
-        demand(frame.record.header >= sizeof(frame.record), "record.header");
-        demand(frame.record.header + frame.record.size <= head.stride, "record.size");
-        at += frame.record.header;
-        frame.payload.assign(at, at + frame.record.size);
+        demand(offset + sizeof(frame.record) <= bytes.size(), "a frame begins within the read");
+        std::memcpy(&frame.record, bytes.data() + offset, sizeof(frame.record));
+        const perf_metagroup_record& record = frame.record;
+        demand(record.frame % 64 == 0 && offset + record.frame <= bytes.size(), "record.frame");
+        demand(head.stride == 0 || record.frame == head.stride, "snapshot.stride");
+        demand(record.header >= sizeof(record), "record.header");
+        demand(record.header + record.size <= record.frame, "record.size");
+        demand(record.time <= head.end, "a record is of after the end of its sweep");
+        demand(record.time >= head.begin || record.status == PERF_METAGROUP_IDLE || !swept,
+               "a record is of before the beginning of its sweep");
+        const unsigned char* const payload = bytes.data() + offset + record.header;
+        frame.payload.assign(payload, payload + record.size);
         framed.frames.push_back(std::move(frame));
+        offset += record.frame;
     }
+    demand(offset == bytes.size(), "the last frame ends with the read");
     return framed;
 }
 
@@ -188,12 +210,10 @@ Framed read_framed(const Meta& meta) {
     return take_apart(meta.read());
 }
 
-Bytes concatenated(const std::vector<EventGroup>& groups) {
+Bytes Framed::payloads() const {
     Bytes all;
-    for (const EventGroup& group : groups) {
-        const Bytes one = group.read();
-        all.insert(all.end(), one.begin(), one.end());
-    }
+    for (const Frame& frame : frames)
+        all.insert(all.end(), frame.payload.begin(), frame.payload.end());
     return all;
 }
 

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// /dev/perf_metagroup by bare system calls: nothing here interprets for a test.
+// /dev/perf_metagroup by bare system calls.
 #pragma once
 
 #include <linux/perf_metagroup.h>
 
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,14 @@ class Meta {
   public:
     Meta();                                       // throws if the device cannot be opened
     explicit Meta(Fd fd) : fd_(std::move(fd)) {}  // of a handle that was passed
+
+    // With members: each argument is an EventGroup or a vector of them.
+    template <typename... Groups>
+    requires(sizeof...(Groups) > 0 &&
+             !(std::is_same_v<Groups, Fd> || ...)) explicit Meta(const Groups&... groups)
+        : Meta() {
+        (must(attach(groups)), ...);
+    }
 
     int fd() const { return fd_.get(); }
     void close() { fd_.reset(); }
@@ -43,9 +52,19 @@ class Meta {
     Bytes read() const;  // with a buffer that is large enough; must succeed
 
   private:
-    Bytes room() const;  // for a read, and more
+    static void must(long result);  // throws
+    Bytes room() const;             // for a read, and more
 
     Fd fd_;
+};
+
+// All users may open the device while this lives, as with a udev rule.
+class OpenDevice {
+  public:
+    OpenDevice();
+    ~OpenDevice();
+    OpenDevice(const OpenDevice&) = delete;
+    OpenDevice& operator=(const OpenDevice&) = delete;
 };
 
 // One FRAMED read, taken apart by the rules of the ABI and checked on the way.
@@ -57,15 +76,15 @@ struct Frame {
 struct Framed {
     perf_metagroup_snapshot head;
     std::vector<Frame> frames;
+
+    Bytes payloads() const;  // concatenated
 };
 
-Framed take_apart(const Bytes& bytes);
+// `swept`: the last sweep brought all records up to date. In a mapping, others may be there.
+Framed take_apart(const Bytes& bytes, bool swept = true);
 Framed read_framed(const Meta& meta);
 
-// The mask that SWEEP wants, just long enough.
+// The mask of SWEEP, as short as possible.
 std::vector<__u64> cpu_words(const std::vector<int>& cpus);
-
-// What concatenated read(2)s of the leaders give.
-Bytes concatenated(const std::vector<EventGroup>& groups);
 
 }  // namespace metagroup::test

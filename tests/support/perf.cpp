@@ -8,6 +8,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <stdexcept>
 #include <system_error>
 
 #include "cpus.hpp"
@@ -23,6 +25,16 @@ namespace {
 constexpr std::array<std::uint64_t, 4> kConfigs = {
     PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK, PERF_COUNT_SW_CONTEXT_SWITCHES,
     PERF_COUNT_SW_PAGE_FAULTS};
+
+bool can_open(const perf_event_attr& attr) {
+    return bool(Fd(open_event(attr, -1, online_cpus().front(), -1)));
+}
+
+void set_testpmu(const char* parameter, const std::string& value) {
+    std::ofstream file(std::string("/sys/module/metagroup_testpmu/parameters/") + parameter);
+    file << value << std::flush;
+    if (!file) throw std::runtime_error(std::string("metagroup_testpmu refuses ") + parameter);
+}
 
 }  // namespace
 
@@ -84,12 +96,72 @@ std::vector<EventGroup> open_everywhere(std::uint64_t read_format, int events, b
 }
 
 bool kernel_knows(std::uint64_t read_format) {
-    return bool(Fd(open_event(software_event(PERF_COUNT_SW_DUMMY, read_format), -1, 0, -1)));
+    return can_open(software_event(PERF_COUNT_SW_DUMMY, read_format));
+}
+
+perf_event_attr hardware_event(std::uint64_t config, std::uint64_t read_format) {
+    perf_event_attr attr = software_event(config, read_format);
+    attr.type = PERF_TYPE_HARDWARE;
+    return attr;
+}
+
+bool has_cycles() {
+    return can_open(hardware_event(PERF_COUNT_HW_CPU_CYCLES, 0));
+}
+
+bool has_instructions() {
+    return can_open(hardware_event(PERF_COUNT_HW_INSTRUCTIONS, 0));
+}
+
+std::optional<perf_event_attr> pmu_event(const std::string& pmu, std::uint64_t config,
+                                         std::uint64_t read_format) {
+    std::ifstream file("/sys/bus/event_source/devices/" + pmu + "/type");
+    perf_event_attr attr = software_event(config, read_format);
+    if (!(file >> attr.type)) return {};
+    return attr;
+}
+
+std::optional<perf_event_attr> testpmu_event(std::uint64_t read_format) {
+    return pmu_event("metagroup_test", 0, read_format);
+}
+
+std::optional<perf_event_attr> testpmu_core_event(std::uint64_t read_format) {
+    return pmu_event("metagroup_core", 0, read_format);
+}
+
+void testpmu_set_counters(unsigned counters) {
+    set_testpmu("counters", std::to_string(counters));
+}
+
+void testpmu_set_read_error(int error) {
+    set_testpmu("read_error", std::to_string(error));
+}
+
+void testpmu_move(int from, int to) {
+    set_testpmu("move", std::to_string(from) + " " + std::to_string(to));
+}
+
+void testpmu_set_registered(bool registered) {
+    set_testpmu("registered", registered ? "1" : "0");
 }
 
 std::vector<std::uint64_t> words(const Bytes& bytes) {
     std::vector<std::uint64_t> all(bytes.size() / 8);
     std::memcpy(all.data(), bytes.data(), bytes.size());
+    return all;
+}
+
+Bytes concatenated(std::initializer_list<Bytes> payloads) {
+    Bytes all;
+    for (const Bytes& one : payloads)
+        all.insert(all.end(), one.begin(), one.end());
+    return all;
+}
+
+Bytes concatenated(const std::vector<EventGroup>& groups) {
+    Bytes all;
+    for (const EventGroup& group : groups)
+        all = concatenated({all, group.read()});
     return all;
 }
 

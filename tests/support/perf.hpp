@@ -6,6 +6,9 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "fd.hpp"
@@ -50,7 +53,40 @@ std::vector<EventGroup> open_everywhere(std::uint64_t read_format, int events,
 
 bool kernel_knows(std::uint64_t read_format);
 
+// Events of the processor. Emulated ones may have none, or few.
+perf_event_attr hardware_event(std::uint64_t config, std::uint64_t read_format);
+bool has_cycles();
+bool has_instructions();
+
+// An event of a PMU in sysfs. Nothing where there is no such PMU.
+std::optional<perf_event_attr> pmu_event(const std::string& pmu, std::uint64_t config,
+                                         std::uint64_t read_format);
+
+// The PMUs of tests/testpmu; nothing where that module is not loaded. metagroup_test counts
+// nanoseconds, in idle too, and has few counters, refusals and moves on demand. metagroup_core
+// counts the nanoseconds in which its CPU is busy.
+std::optional<perf_event_attr> testpmu_event(std::uint64_t read_format);
+std::optional<perf_event_attr> testpmu_core_event(std::uint64_t read_format);
+
+// perf_event_attr.config of metagroup_test: any CPU of the package may read the event.
+inline constexpr std::uint64_t kTestpmuPackage = 1;
+
+void testpmu_set_counters(unsigned counters);
+// The number of counters of each CPU; at the end 4 again, the default.
+struct TestpmuCounters {
+    explicit TestpmuCounters(unsigned counters) { testpmu_set_counters(counters); }
+    ~TestpmuCounters() { testpmu_set_counters(4); }
+    TestpmuCounters(const TestpmuCounters&) = delete;
+    TestpmuCounters& operator=(const TestpmuCounters&) = delete;
+};
+void testpmu_set_read_error(int error);
+void testpmu_move(int from, int to);
+// Unregistering under live events is for kernels that revoke them: 6.15 and later.
+void testpmu_set_registered(bool registered);
+
 // Payloads are made of words.
 std::vector<std::uint64_t> words(const Bytes& bytes);
+Bytes concatenated(std::initializer_list<Bytes> payloads);
+Bytes concatenated(const std::vector<EventGroup>& groups);  // the read(2)s of the leaders
 
 }  // namespace metagroup::test

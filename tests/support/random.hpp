@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Choices that a seed repeats.
+// Random choices that depend on the seed only.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ class Random {
   public:
     explicit Random(std::uint64_t seed) : state_(seed) {}
 
-    // The choices of one step of one thread: the same again, whatever came of the steps before.
+    // The choices of one step of one thread, independent of the steps before.
     Random(std::uint64_t seed, std::uint64_t thread, std::uint64_t step)
         : Random(mix(mix(mix(seed) + thread) + step)) {}
 
@@ -28,7 +28,7 @@ class Random {
         return list[below(std::size(list))];
     }
 
-    // By their `weight`, of which there is some.
+    // By their `weight`; not all are 0.
     template <typename List>
     auto& weighted(List& list) {
         unsigned all = 0;

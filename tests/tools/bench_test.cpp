@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// metagroup_bench: every way runs, and says what others rely on. That the ways deliver true counts
-// it checks itself, each time.
+// metagroup_bench: every method runs and reports what the report needs. The program itself verifies
+// the counts of each method.
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,9 +19,9 @@ Outcome bench(const std::string& arguments) {
     return run_program(METAGROUP_BENCH " " + arguments);
 }
 
-// The JSON object of the benchmark of that name.
+// The JSON object of the benchmark of that name, to which Google Benchmark adds a suffix.
 std::string entry(const std::string& json, const std::string& name) {
-    const std::size_t begin = json.find("\"name\": \"" + name + "\"");
+    const std::size_t begin = json.find("\"name\": \"" + name + "/");
     if (begin == std::string::npos) return {};
     return json.substr(begin, json.find('}', begin) - begin);
 }
@@ -32,30 +32,30 @@ bool has(const std::string& entry, const std::string& counter) {
 
 }  // namespace
 
-TEST_CASE("the benchmark explains itself and its ways") {
+TEST_CASE("the benchmark explains itself and its methods") {
     const Outcome outcome = bench("--help");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("--cpus") && ContainsSubstring("--targets") &&
                                  ContainsSubstring("per_fd") && ContainsSubstring("sampling"));
 }
 
-TEST_CASE("the benchmark refuses what it does not know") {
+TEST_CASE("the benchmark refuses unknown options and methods") {
     CHECK(bench("--nonsense").status != 0);
-    CHECK_THAT(bench("--ways=telepathy").text, ContainsSubstring("telepathy"));
+    CHECK_THAT(bench("--methods=telepathy").text, ContainsSubstring("telepathy"));
     CHECK_THAT(bench("--events=99").text, ContainsSubstring("--group-events"));
     CHECK_THAT(bench("--benchmark_nonsense=1").text, ContainsSubstring("--benchmark_nonsense"));
 }
 
-TEST_CASE("every way to read delivers true counts and its costs", "[module]") {
+TEST_CASE("every method delivers true counts and its costs", "[module]") {
     const Outcome outcome =
         bench("--cpus=0,1 --time=0 --benchmark_repetitions=1 --benchmark_format=json");
     CAPTURE(outcome.text);
     REQUIRE(outcome.status == 0);
-    for (const std::string way :
+    for (const std::string method :
          {"null_syscall", "per_fd", "migrating", "threads", "io_uring", "sampling", "bpf", "raw",
           "framed", "mapped", "quiet", "floor", "attach"}) {
         for (const std::string targets : {"idle", "busy"}) {
-            const std::string name = way + "/" + targets + "/cpus:2/events:4/groups:1";
+            const std::string name = method + "/" + targets + "/cpus:2/events:4/groups:1";
             CAPTURE(name);
             const std::string one = entry(outcome.text, name);
             CHECK(has(one, "real_time"));
@@ -63,37 +63,37 @@ TEST_CASE("every way to read delivers true counts and its costs", "[module]") {
             CHECK(has(one, "syscalls"));
             CHECK(has(one, "ipis"));
             CHECK(has(one, "wakeups") == (targets == "idle"));
-            const bool reads = way != "null_syscall" && way != "floor" && way != "attach";
+            const bool reads = method != "null_syscall" && method != "floor" && method != "attach";
             CHECK(has(one, "memory_bytes") == reads);
-            CHECK(has(one, "skew_ns") == (reads && way != "io_uring"));
+            CHECK(has(one, "skew_ns") == (reads && method != "io_uring"));
         }
     }
 }
 
 TEST_CASE("the benchmark takes several shapes and other events", "[module]") {
     const Outcome shapes = bench(
-        "--cpus=0,1 --targets=idle --ways=raw,bpf,sampling --events=1,8 --groups=1,3 --time=0 "
+        "--cpus=0,1 --targets=idle --methods=raw,bpf,sampling --events=1,8 --groups=1,3 --time=0 "
         "--benchmark_repetitions=1 --benchmark_format=json");
     CAPTURE(shapes.text);
-    for (const std::string way : {"raw", "bpf", "sampling"}) {
+    for (const std::string method : {"raw", "bpf", "sampling"}) {
         for (const std::string events : {"1", "8"}) {
             for (const std::string groups : {"1", "3"})
-                CHECK(has(
-                    entry(shapes.text, way + "/idle/cpus:2/events:" + events + "/groups:" + groups),
-                    "memory_bytes"));
+                CHECK(has(entry(shapes.text,
+                                method + "/idle/cpus:2/events:" + events + "/groups:" + groups),
+                          "memory_bytes"));
         }
     }
     const Outcome other = bench(
-        "--cpus=0 --targets=busy --ways=per_fd --group-events='{task-clock,dummy}' --time=0 "
+        "--cpus=0 --targets=busy --methods=per_fd --group-events='{task-clock,dummy}' --time=0 "
         "--benchmark_repetitions=1");
     CAPTURE(other.text);
     CHECK_THAT(other.text, ContainsSubstring("per_fd/busy/cpus:1/events:2/groups:1"));
 }
 
-TEST_CASE("without the module its ways are skipped with the reason", "[no-module]") {
+TEST_CASE("without the module its methods are skipped with the reason", "[no-module]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
-    const Outcome outcome =
-        bench("--cpus=0 --targets=idle --ways=null_syscall,raw --time=0 --benchmark_repetitions=1");
+    const Outcome outcome = bench(
+        "--cpus=0 --targets=idle --methods=null_syscall,raw --time=0 --benchmark_repetitions=1");
     CAPTURE(outcome.text);
-    CHECK_THAT(outcome.text, ContainsSubstring("skipped: ") && ContainsSubstring("modprobe"));
+    CHECK_THAT(outcome.text, ContainsSubstring("modprobe"));
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup compare as a person or a program calls it.
+// metagroup compare by its command line.
 // Tag [module]: needs the module, so it runs in guests only; [no-module]: the opposite.
 #include <unistd.h>
 
@@ -19,9 +19,18 @@ Outcome compare(const std::string& arguments) {
     return run_program(METAGROUP_TOOL " compare " + arguments);
 }
 
+// The comparison on all CPUs, which is the last one.
+nlohmann::json compare_all_cpus() {
+    const Outcome outcome = compare("--sweeps 200 --json");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    return nlohmann::json::parse(
+        outcome.text.substr(outcome.text.rfind('\n', outcome.text.size() - 2) + 1));
+}
+
 }  // namespace
 
-TEST_CASE("compare explains itself") {
+TEST_CASE("compare --help lists its options") {
     const Outcome outcome = compare("--help");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("--event") && ContainsSubstring("--cpu") &&
@@ -36,24 +45,24 @@ TEST_CASE("compare refuses options it does not know, and bad numbers") {
 
 TEST_CASE("compare suggests events near an unknown one") {
     const Outcome outcome = compare("-e '{cpu-clok}'");
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring("cpu-clock"));
 }
 
 TEST_CASE("compare refuses several groups and says how one is written") {
     const Outcome outcome = compare("-e cpu-clock,task-clock");
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring("in braces"));
 }
 
 TEST_CASE("compare refuses CPUs that are no list") {
-    CHECK(compare("-C 1-").status == 1);
+    CHECK(compare("-C 1-").status == kFailure);
 }
 
 TEST_CASE("without the module compare says how to load it", "[no-module]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
     const Outcome outcome = compare("-e '{cpu-clock}'");
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring("modprobe perf_metagroup"));
 }
 
@@ -62,22 +71,53 @@ TEST_CASE("compare shows that both ways count the same, and what they cost", "[m
     CAPTURE(outcome.text);
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("all counts are the same in both ways") &&
-                                 ContainsSubstring("system calls") &&
-                                 ContainsSubstring("interrupts"));
+                                 ContainsSubstring("mutexes") && ContainsSubstring("interrupts") &&
+                                 !ContainsSubstring("slow motion"));
+}
+
+TEST_CASE("In slow motion compare labels its times", "[module]") {
+    const Outcome outcome =
+        run_program("METAGROUP_SLOW_MOTION=10000000 " METAGROUP_TOOL " compare --sweeps 20");
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("in slow motion:"));
 }
 
 TEST_CASE("compare counts one system call for the module and one per CPU without", "[module]") {
-    const Outcome outcome = compare("--sweeps 200 --json");
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    const auto last = nlohmann::json::parse(
-        outcome.text.substr(outcome.text.rfind('\n', outcome.text.size() - 2) + 1));
+    const nlohmann::json last = compare_all_cpus();
     const auto cpus = static_cast<double>(metagroup::CpuList::online().size());
     CHECK(last["cpus"] == cpus);
     CHECK(last["same-counts"] == true);
     CHECK(last["module"]["system-calls"] == 1.0);
     CHECK(last["per-fd"]["system-calls"] == cpus);
     CHECK(last["module"]["samples-per-second"] > 0);
+}
+
+TEST_CASE("compare counts mutexes and waits per CPU without the module and one of each with it",
+          "[module]") {
+    if (metagroup::CpuList::online().size() < 2) SKIP("needs two CPUs");
+    const nlohmann::json last = compare_all_cpus();
+    const auto cpus = static_cast<double>(metagroup::CpuList::online().size());
+    CHECK(last["per-fd"]["mutexes"] >= cpus);
+    CHECK(last["per-fd"]["waits"] == cpus - 1);  // its own CPU needs no interrupt
+    CHECK(last["module"]["mutexes"] == 1.0);
+    CHECK(last["module"]["waits"] == 1.0);
+}
+
+TEST_CASE("compare --numbers selects the numbers of CPUs", "[module]") {
+    if (metagroup::CpuList::online().size() < 2) SKIP("needs two CPUs");
+    const Outcome outcome = compare("--sweeps 10 --numbers 2,1 --json");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    const std::size_t second = outcome.text.find('\n') + 1;
+    CHECK(nlohmann::json::parse(outcome.text.substr(0, second))["cpus"] == 2);
+    CHECK(nlohmann::json::parse(outcome.text.substr(second))["cpus"] == 1);
+}
+
+TEST_CASE("compare refuses more CPUs than there are") {
+    const Outcome outcome = compare("-C 0 -e '{cpu-clock}' --numbers 2");
+    CHECK(outcome.status == 125);
+    CHECK_THAT(outcome.text, ContainsSubstring("--numbers asks for 2 CPUs"));
 }
 
 TEST_CASE("compare compares 1, 2, 4 ... and all of the CPUs", "[module]") {
@@ -95,6 +135,6 @@ TEST_CASE("compare compares 1, 2, 4 ... and all of the CPUs", "[module]") {
 
 TEST_CASE("compare names a CPU that does not exist", "[module]") {
     const Outcome outcome = compare("-C 0,4095");
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring("4095"));
 }

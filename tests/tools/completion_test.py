@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""The completions of the shells: bash and fish are asked, zsh's is looked at for its syntax."""
+"""Completion in bash and fish; the syntax of the one for zsh."""
 
 import os
 import re
@@ -21,7 +21,7 @@ def output(*command: str) -> list[str]:
 
 
 def bash(line: str) -> list[str]:
-    """What bash would offer behind this line; the words as readline splits them."""
+    """The candidates of bash after this line, split like readline."""
     words = re.findall(r"[:=]|[^\s:=]+", line) + ([""] if line[-1] in " :=" else [])
     begin = "" if words[-1] in (":", "=") else words[-1].lstrip("'\"")
     return output("bash", "--norc", "-c", f"""
@@ -39,7 +39,7 @@ def fish(line: str) -> list[str]:
 
 
 class Candidates:
-    """What every shell is to offer; a shell cuts off what it has already."""
+    """Candidates in every shell; a shell may cut off the part that is typed."""
 
     def test_subcommands_are_offered_and_hidden_ones_are_not(self) -> None:
         self.assertEqual(self.offered("metagroup st"), ["stat"])
@@ -50,7 +50,7 @@ class Candidates:
                          ["--per-core", "--per-cpu", "--per-node", "--per-socket"])
         self.assertEqual(self.offered("metagroup --ver"), ["--version"])
 
-    def test_the_backend_is_one_of_those_there_are(self) -> None:
+    def test_backends_are_offered(self) -> None:
         self.assertEqual(self.offered("metagroup stat --backend "), ["auto", "module", "perfd"])
 
     def test_events_are_those_of_this_machine(self) -> None:
@@ -60,7 +60,7 @@ class Candidates:
         self.assertIn("0", self.offered("metagroup stat -C "))
         self.assertIn("online", self.offered("metagroup stat --cpu on"))
 
-    def test_files_are_offered_where_an_option_wants_one(self) -> None:
+    def test_files_are_offered_for_an_option_that_takes_one(self) -> None:
         self.assertIn("/etc/passwd", self.offered("metagroup stat -o /etc/passw"))
 
     def test_commands_are_offered_and_then_their_files(self) -> None:
@@ -76,7 +76,7 @@ class Bash(Candidates, unittest.TestCase):
     def offered(self, line: str) -> list[str]:
         return sorted(filter(None, bash(line)))
 
-    def test_only_what_readline_takes_for_the_word_is_replaced(self) -> None:
+    def test_only_the_word_of_readline_is_replaced(self) -> None:
         self.assertEqual(self.offered("metagroup stat --backend=pe"), ["perfd"])
         self.assertEqual(self.offered("metagroup stat --backend="), ["auto", "module", "perfd"])
 
@@ -97,7 +97,7 @@ class Fish(Candidates, unittest.TestCase):
 
 @unittest.skipUnless(shutil.which("zsh"), "zsh is not installed")
 class Zsh(unittest.TestCase):
-    def test_zsh_finds_no_mistake(self) -> None:
+    def test_the_syntax_of_zsh_is_valid(self) -> None:
         output("zsh", "-n", str(COMPLETIONS / "_metagroup"))
 
 

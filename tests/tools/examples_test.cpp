@@ -74,6 +74,20 @@ TEST_CASE("Example sampler reads by the module", "[module]") {
     CHECK_THAT(example("sampler 1 100").text, ContainsSubstring("by module"));
 }
 
+TEST_CASE("Example stream_ipc prints a range for every CPU and second") {
+    const Outcome outcome = example("stream_ipc '{cpu-clock,cpu-clock}' 2");
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK(count(outcome.text, "CPU +[0-9]+ +[0-9.]+ to +[0-9.]+, [0-9]+ samples, [0-9]+ lost\n") ==
+          2 * online());
+}
+
+TEST_CASE("Example stream_ipc wants two events") {
+    const Outcome outcome = example("stream_ipc cpu-clock");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("one group of two events"));
+}
+
 TEST_CASE("Example ioctls names the module if it is not there", "[no-module]") {
     const Outcome outcome = example("ioctls");
     CHECK(outcome.status == 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What metagroup info finds in the files of a machine, and how it shows that.
+// The facts that metagroup info reads from files, and its page.
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -11,7 +11,7 @@
 using tool::Json;
 using tool::System;
 
-TEST_CASE("What a machine does not tell is unknown", "[no-module]") {
+TEST_CASE("Missing files make unknown facts", "[no-module]") {
     const metagroup::test::TempTree nothing;
     const System system(nothing.path());
     CHECK(tool::kernel_facts(system).at("virtual-machine").is_null());
@@ -22,7 +22,7 @@ TEST_CASE("What a machine does not tell is unknown", "[no-module]") {
     CHECK(tool::pmu_facts(system).empty());
 }
 
-TEST_CASE("A virtual machine is one where the CPU says so", "[no-module]") {
+TEST_CASE("The flag hypervisor of the CPU marks a virtual machine", "[no-module]") {
     metagroup::test::TempTree tree;
     tree.file("proc/cpuinfo", "processor\t: 0\nmodel name\t: A CPU\nflags\t\t: fpu hypervisor");
     const Json guest = tool::kernel_facts(System(tree.path()));
@@ -71,7 +71,7 @@ TEST_CASE("The first user namespace maps all users to themselves", "[no-module]"
     CHECK(tool::privilege_facts(System(tree.path())).at("first-user-namespace") == true);
 }
 
-TEST_CASE("A PMU is told with its type, CPUs and caps", "[no-module]") {
+TEST_CASE("A PMU has its type, CPUs and caps", "[no-module]") {
     metagroup::test::TempTree tree;
     const std::string pmu = "sys/bus/event_source/devices/uncore_test/";
     tree.file(pmu + "type", "77").file(pmu + "cpumask", "0,8").file(pmu + "caps/slots", "4");
@@ -94,7 +94,7 @@ TEST_CASE("Facts are aligned below the name of their section", "[no-module]") {
           "  d          no\n");
 }
 
-TEST_CASE("Lists of things are tables", "[no-module]") {
+TEST_CASE("Arrays are tables", "[no-module]") {
     Json report;
     report["pmus"] = Json::array(
         {{{"pmu", "software"}, {"counters", nullptr}}, {{"pmu", "cpu"}, {"counters", 6}}});
@@ -105,13 +105,13 @@ TEST_CASE("Lists of things are tables", "[no-module]") {
           "  cpu       6\n");
 }
 
-TEST_CASE("What would fail is told with reason and remedy", "[no-module]") {
+TEST_CASE("A failed check has its reason and remedy", "[no-module]") {
     Json report;
     report["trials"] = Json::array(
         {{{"what", "this"}, {"works", true}, {"why", ""}, {"remedy", ""}},
          {{"what", "that"}, {"works", false}, {"why", "it is so"}, {"remedy", "change it"}}});
     CHECK(tool::as_page(report) ==
-          "trials\n"
-          "  works:      this\n"
-          "  would fail: that because it is so; remedy: change it\n");
+          "checks\n"
+          "  works:  this\n"
+          "  fails:  that: it is so; remedy: change it\n");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup list as a person or a program calls it.
+// metagroup list by its command line.
 #include <pty.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -16,11 +16,12 @@
 #include <set>
 #include <string>
 
-#include "json_lines.hpp"
-#include "no_perf.hpp"
+#include "list/filter.hpp"
 #include "program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using metagroup::KnownEvent;
+using tool::Pattern;
 
 namespace {
 
@@ -45,7 +46,7 @@ bool has_tracepoints() {
     return ::access("/sys/kernel/tracing/events/sched/sched_switch/id", R_OK) == 0;
 }
 
-// What is written to a terminal of so many columns.
+// The output on a terminal of so many columns.
 std::string on_terminal(const std::string& arguments, unsigned short columns) {
     int master = -1;
     int slave = -1;
@@ -93,7 +94,7 @@ TEST_CASE("Every line of list's JSON is an event with all of its keys") {
     }
 }
 
-TEST_CASE("Every name that list shows is one that can be asked for") {
+TEST_CASE("Every name that list shows is a pattern that finds it") {
     for (const std::string& name : names("--all")) {
         CAPTURE(name);
         CHECK_NOTHROW(metagroup::parse_events(name));
@@ -114,14 +115,14 @@ TEST_CASE("list shows only perf's names that this machine counts") {
         CAPTURE(event.dump());
         try {
             const auto group = metagroup::parse_events(event.at("name").get<std::string>()).front();
-            metagroup::EventGroup::open(group, *metagroup::CpuList::online().begin());
+            metagroup::EventGroup::open(group, metagroup::CpuList::online().cpus().front());
         } catch (const metagroup::Error& error) {
             CHECK(error.code().value() != ENOENT);
         }
     }
 }
 
-TEST_CASE("list says that an event is known, but not counted here") {
+TEST_CASE("list reports a known event that cannot be counted here") {
     if (!names("cycles").empty()) SKIP("this machine counts cycles");
     const Outcome outcome = list("cpu-cycles");
     CHECK(outcome.status == 1);
@@ -129,7 +130,7 @@ TEST_CASE("list says that an event is known, but not counted here") {
     CHECK(names("--all cpu-cycles").contains("cpu-cycles"));
 }
 
-TEST_CASE("Where perf is refused list shows what is known") {
+TEST_CASE("Without permission for perf list shows all known events") {
     const Outcome outcome = run_without_perf(METAGROUP_TOOL " list -j cpu-cycles");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("{\"name\":\"cpu-cycles\""));
@@ -141,7 +142,7 @@ TEST_CASE("A pattern is a part of a name or description in any case") {
     CHECK_FALSE(names("PAGE-fault").contains("cpu-clock"));
 }
 
-TEST_CASE("A pattern with wildcards is for all of a name") {
+TEST_CASE("list with wildcards matches whole names") {
     CHECK(names("'*-clock'").contains("task-clock"));
     CHECK_FALSE(names("'clock*'").contains("task-clock"));
     CHECK(names("'[ct]*-clock'").contains("cpu-clock"));
@@ -153,20 +154,20 @@ TEST_CASE("The short names of perf list stand for PMUs") {
     CHECK(names("sw").contains("context-switches"));
 }
 
-TEST_CASE("Where nothing matches list fails and names what is near") {
+TEST_CASE("Without a match list fails and names similar events") {
     const Outcome outcome = list("page-fualts");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("no event matches \"page-fualts\"") &&
                                  ContainsSubstring("page-faults"));
 }
 
-TEST_CASE("Where nothing is near list says how to see all") {
+TEST_CASE("Without similar events list points to the whole list") {
     const Outcome outcome = list("zzzzzzzzzz");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("\"metagroup list\""));
 }
 
-TEST_CASE("Tracepoints are listed where a pattern asks for them only") {
+TEST_CASE("Tracepoints are listed only if a pattern matches") {
     if (!has_tracepoints()) SKIP("tracefs cannot be read");
     const Outcome outcome = list("");
     CHECK_THAT(outcome.text,
@@ -176,7 +177,7 @@ TEST_CASE("Tracepoints are listed where a pattern asks for them only") {
     CHECK(names("sched_switch").contains("sched:sched_switch"));
 }
 
-TEST_CASE("list folds descriptions to 80 columns where there is no terminal") {
+TEST_CASE("Without a terminal list folds descriptions to 80 columns") {
     CHECK(longest_line(list("--all 'stalled-cycles-frontend'").text) <= 80);
 }
 
@@ -187,8 +188,30 @@ TEST_CASE("list folds descriptions to the terminal's width") {
     CHECK(split(on_terminal("task-clock", 200), '\n').size() < split(narrow, '\n').size());
 }
 
-TEST_CASE("list explains what is not listed") {
+TEST_CASE("list --help explains what is left out") {
     const Outcome outcome = list("--help");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("'sched:*'") && ContainsSubstring("--all"));
+}
+
+TEST_CASE("A pattern without wildcards is a part of name, PMU or description", "[no-module]") {
+    const KnownEvent event{"LS_DISPATCH:LD", "zen4", "Loads dispatched", "", "libpfm4"};
+    CHECK(Pattern("dispatch").matches(event));
+    CHECK(Pattern("ZEN").matches(event));
+    CHECK(Pattern("loads d").matches(event));
+    CHECK_FALSE(Pattern("stores").matches(event));
+}
+
+TEST_CASE("A pattern with wildcards matches the whole text", "[no-module]") {
+    const KnownEvent event{"sched:sched_switch", "tracepoint", "", "", "tracefs"};
+    CHECK(Pattern("SCHED:*").matches(event));
+    CHECK(Pattern("sched:sched_[st]witch").matches(event));
+    CHECK_FALSE(Pattern("sched_*").matches(event));
+    CHECK_FALSE(Pattern("sched:?").matches(event));
+}
+
+TEST_CASE("hw and sw stand for the PMUs hardware and software", "[no-module]") {
+    const KnownEvent clock{"cpu-clock", "software", "by hw timers", "", "perf"};
+    CHECK(Pattern("sw").matches(clock));
+    CHECK_FALSE(Pattern("hw").matches(clock));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Every subcommand has a manual page, which knows the options that --help knows, and no others."""
+"""Every subcommand has a manual page with exactly the options of --help."""
 
 import os
 import re

@@ -3,13 +3,20 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cerrno>
+#include <cstddef>
 #include <metagroup/detail/unique_fd.hpp>
 #include <sstream>
+#include <thread>
 
 Outcome run_program(const std::string& command, Who who) {
     std::array<int, 2> ends{};
@@ -44,4 +51,29 @@ std::vector<std::string> split(const std::string& text, char separator) {
     for (std::string part; std::getline(stream, part, separator);)
         parts.push_back(part);
     return parts;
+}
+
+Outcome run_without_perf(const std::string& command) {
+    // The filter applies to this thread and to the processes that it starts.
+    Outcome outcome{};
+    std::thread([&] {
+        std::array<sock_filter, 4> code{{
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        }};
+        const sock_fprog program{.len = code.size(), .filter = code.data()};
+        ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+        ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+        outcome = run_program(command);
+    }).join();
+    return outcome;
+}
+
+std::vector<nlohmann::json> json_lines(const std::string& text) {
+    std::vector<nlohmann::json> lines;
+    for (const std::string& line : split(text, '\n'))
+        lines.push_back(nlohmann::json::parse(line));
+    return lines;
 }

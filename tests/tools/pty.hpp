@@ -18,7 +18,7 @@ struct TerminalSize {
     unsigned short rows = 24, columns = 80;
 };
 
-// A program on a terminal of its own, as a person uses it.
+// A program on a pseudo-terminal.
 class Pty {
   public:
     using Variables = std::initializer_list<std::pair<const char*, const char*>>;
@@ -26,39 +26,43 @@ class Pty {
     // Runs the command; TERM is xterm and the locale C.UTF-8 if the variables say nothing else.
     explicit Pty(std::vector<std::string> command, Variables variables = {},
                  TerminalSize size = {});
-    // Kills what still runs.
+    // Kills the program if it still runs.
     ~Pty();
     Pty(const Pty&) = delete;
     Pty& operator=(const Pty&) = delete;
 
-    // Whether this was written since the last call that said yes, without what moves the cursor
-    // or changes colours. Waits for it. What was written until then, if wanted.
+    // Waits until the program has written the text since the last successful call; control
+    // sequences are removed. \return false after a time limit. `all` gets everything written.
     bool shows(std::string_view text, std::string* all = nullptr);
-    // Whether the program wrote this at any time, as it came.
-    bool wrote(std::string_view bytes) const { return all_.find(bytes) != std::string::npos; }
-    // Everything that was written since shows() said yes, for messages.
+    // True if the program ever wrote these bytes.
+    bool wrote(std::string_view bytes) {
+        while (master_ && read_for(std::chrono::milliseconds(0))) {
+        }
+        return all_.find(bytes) != std::string::npos;
+    }
+    // Everything written since shows() succeeded, for messages.
     std::string screen() const;
 
     void type(std::string_view keys);
     void signal(int number) const;
-    // Pulls the plug.
+    // Closes the terminal.
     void hang_up();
 
     // The exit status as a shell has it; nothing if it does not end.
     std::optional<int> end();
-    // Whether it is stopped, soon.
+    // Waits until the program is stopped. \return false after a time limit.
     bool stops();
 
-    // Whether the program changes the terminal's modes, soon.
+    // Waits until the program changes the terminal's modes. \return false after a time limit.
     bool taken();
-    // Whether the terminal's modes are those from before the program.
+    // True if the terminal's modes are those from before the program.
     bool restored() const;
 
   private:
     bool read_for(std::chrono::milliseconds time);
 
     metagroup::test::Fd master_;
-    metagroup::test::Fd slave_;  // so that modes can be asked for when the program is gone
+    metagroup::test::Fd slave_;  // keeps the modes readable after the program has ended
     termios before_{};
     pid_t child_ = -1;
     std::string all_;

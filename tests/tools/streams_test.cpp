@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What subcommands do whose output cannot be written, or is not wanted any more.
+// Subcommands whose standard streams are full, closed, or not read.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// All that print and need no module.
+// Everything that prints and needs no module.
 const std::vector<std::string> kPrinting{
     "list",
     "info",
@@ -27,30 +27,30 @@ const std::vector<std::string> kPrinting{
 void check_failure(const std::string& command, const std::string& why) {
     const Outcome outcome = run_program("(" + command + ")");
     CAPTURE(command, outcome.text);
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring("standard output") && ContainsSubstring(why));
 }
 
 }  // namespace
 
-TEST_CASE("A full disk is no success") {
+TEST_CASE("A full disk is a failure") {
     for (const std::string& arguments : kPrinting)
         check_failure(METAGROUP_TOOL " " + arguments + " >/dev/full", "No space left");
 }
 
-TEST_CASE("A closed standard output is no success, whatever is opened then") {
+TEST_CASE("A closed standard output is a failure, also if a file is opened later") {
     for (const std::string& arguments : kPrinting)
         check_failure(METAGROUP_TOOL " " + arguments + " >&-", "Bad file descriptor");
 }
 
-TEST_CASE("A full disk and a closed standard output are no success of compare", "[module]") {
+TEST_CASE("compare fails on a full disk and on a closed standard output", "[module]") {
     check_failure(METAGROUP_TOOL " compare --sweeps 10 >/dev/full", "No space left");
     check_failure(METAGROUP_TOOL " compare --sweeps 10 -j >&-", "Bad file descriptor");
 }
 
-TEST_CASE("Errors are no output: they do not go where standard error would have been") {
+TEST_CASE("Errors are not written to a file that takes the descriptor of standard error") {
     const Outcome outcome = run_program("(" METAGROUP_TOOL " stat -e no-such-event 2>&-)");
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == kFailure);
     CHECK(outcome.text.empty());
 }
 

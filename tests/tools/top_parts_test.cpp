@@ -2,25 +2,19 @@
 // The parts of metagroup top that need no terminal.
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
-#include <string>
 #include <utility>
 #include <vector>
 
-#include "top/clip.hpp"
-#include "top/graph.hpp"
-#include "top/history.hpp"
 #include "top/interval.hpp"
-#include "top/layout.hpp"
 #include "top/model.hpp"
-#include "top/number.hpp"
+#include "top/view.hpp"
 
 using namespace std::chrono_literals;
 using tool::Cell;
-using tool::Frame;
 using tool::History;
 using tool::Layout;
 using tool::Model;
-using tool::short_number;
+using tool::Update;
 
 namespace {
 
@@ -31,43 +25,15 @@ Model model() {
     return {{{"CPU0", 1}, {"CPU1", 1}, {"CPU2", 1}}, {{"cycles", "/s"}, {"IPC", ""}}};
 }
 
-Frame frame(std::vector<Cell> cells) {
+Update update(std::vector<Cell> cells) {
     return {std::move(cells), {1, 1, 1}};
 }
 
-Frame example() {
-    return frame({{20}, {0.5}, {30}, {}, {10}, {1.5}, {60}, {1}});
+Update example() {
+    return update({{20}, {0.5}, {30}, {}, {10}, {1.5}, {60}, {1}});
 }
 
 }  // namespace
-
-TEST_CASE("Numbers have three digits and a prefix", "[no-module]") {
-    CHECK(short_number(0) == "0");
-    CHECK(short_number(0.05) == "0.05");
-    CHECK(short_number(7) == "7.00");
-    CHECK(short_number(42.25) == "42.2");
-    CHECK(short_number(999) == "999");
-    CHECK(short_number(12'345) == "12.3k");
-    CHECK(short_number(3.2e9) == "3.20G");
-    CHECK(short_number(1.8e19) == "18.0E");
-}
-
-TEST_CASE("Numbers are rounded before their prefix is chosen", "[no-module]") {
-    CHECK(short_number(9.996) == "10.0");
-    CHECK(short_number(99.96) == "100");
-    CHECK(short_number(999.6) == "1.00k");
-    CHECK(short_number(999'600) == "1.00M");
-}
-
-TEST_CASE("Numbers beyond all prefixes, and what is none, still fit", "[no-module]") {
-    CHECK(short_number(0.0001) == "1e-04");
-    CHECK(short_number(1e22) == "1e+22");
-    CHECK(short_number(1.0 / 0.0) == "-");
-    for (double value = 1e-9; value < 1e30; value *= 3.7) {
-        CAPTURE(value);
-        CHECK(short_number(value).size() <= 5);
-    }
-}
 
 TEST_CASE("A history gives the newest values, and forgets the oldest", "[no-module]") {
     History history;
@@ -79,7 +45,7 @@ TEST_CASE("A history gives the newest values, and forgets the oldest", "[no-modu
     CHECK_FALSE(history.ago(History::kLength));
 }
 
-TEST_CASE("The peak is that of what is looked at", "[no-module]") {
+TEST_CASE("The peak is that of the newest values", "[no-module]") {
     History history;
     for (const double value : {9.0, 2.0, 3.0})
         history.add(value);
@@ -97,7 +63,7 @@ TEST_CASE("A graph has the newest value on the right", "[no-module]") {
     CHECK(tool::graph(history, 4, 100, false) == " _=#");
 }
 
-TEST_CASE("Little is more than nothing in a graph, and nothing known is blank", "[no-module]") {
+TEST_CASE("In a graph small values differ from zero, and unknown ones are blank", "[no-module]") {
     History history;
     history.add(1);
     history.add({});
@@ -106,13 +72,13 @@ TEST_CASE("Little is more than nothing in a graph, and nothing known is blank", 
     CHECK(tool::graph(history, 3, 0, false) == "_ _");
 }
 
-TEST_CASE("Places are shown in their order at first", "[no-module]") {
+TEST_CASE("Places are in their own order at first", "[no-module]") {
     Model shown = model();
     shown.update(example());
     CHECK(shown.order() == Order{0, 1, 2});
 }
 
-TEST_CASE("A column is sorted with the largest on top, then backwards", "[no-module]") {
+TEST_CASE("A column is sorted from the largest, then reversed", "[no-module]") {
     Model shown = model();
     shown.update(example());
     shown.sort_by(1);
@@ -121,7 +87,7 @@ TEST_CASE("A column is sorted with the largest on top, then backwards", "[no-mod
     CHECK(shown.order() == Order{2, 0, 1});
 }
 
-TEST_CASE("What is not known is at the bottom in any order", "[no-module]") {
+TEST_CASE("Unknown values are at the bottom in any order", "[no-module]") {
     Model shown = model();
     shown.update(example());
     shown.sort_by(2);
@@ -130,9 +96,9 @@ TEST_CASE("What is not known is at the bottom in any order", "[no-module]") {
     CHECK(shown.order() == Order{0, 2, 1});
 }
 
-TEST_CASE("Places of the same value do not change places", "[no-module]") {
+TEST_CASE("Places of the same value keep their order", "[no-module]") {
     Model shown = model();
-    shown.update(frame({{5}, {}, {5}, {}, {5}, {}, {15}, {}}));
+    shown.update(update({{5}, {}, {5}, {}, {5}, {}, {15}, {}}));
     shown.sort_by(1);
     CHECK(shown.order() == Order{0, 1, 2});
 }
@@ -149,11 +115,11 @@ TEST_CASE("Sorting goes from column to column and stays at the ends", "[no-modul
     CHECK(shown.descending());
 }
 
-TEST_CASE("New values sort anew", "[no-module]") {
+TEST_CASE("New values are sorted again", "[no-module]") {
     Model shown = model();
     shown.sort_by(1);
     shown.update(example());
-    shown.update(frame({{1}, {}, {2}, {}, {3}, {}, {6}, {}}));
+    shown.update(update({{1}, {}, {2}, {}, {3}, {}, {6}, {}}));
     CHECK(shown.order() == Order{2, 1, 0});
     CHECK(shown.history(0, 0).ago(1) == 20);
     CHECK(shown.cell(shown.total(), 0).value == 6);
@@ -166,7 +132,7 @@ TEST_CASE("Rows of a column share its peak, without the total", "[no-module]") {
     CHECK(shown.peak(1, 4) == 1.5);
 }
 
-TEST_CASE("Columns share the width, and what does not fit is left out", "[no-module]") {
+TEST_CASE("Columns share the width, and those that do not fit are left out", "[no-module]") {
     const Layout all(75, 4, 0, 0);
     CHECK(all.shown == 4);
     CHECK(all.shown * (all.width() + Layout::kGap) <= 75);
@@ -182,7 +148,7 @@ TEST_CASE("The wanted column is shown", "[no-module]") {
     CHECK(Layout(200, 9, 3, 8).first == 0);
 }
 
-TEST_CASE("A narrow screen has a number without graph, or nothing", "[no-module]") {
+TEST_CASE("A narrow screen has a number without graph, or no column", "[no-module]") {
     CHECK(Layout(10, 3, 0, 0).shown == 1);
     CHECK(Layout(10, 3, 0, 2).first == 2);
     CHECK(Layout(5, 3, 0, 0).shown == 0);
@@ -201,21 +167,7 @@ TEST_CASE("Intervals go up and down in steps, within bounds", "[no-module]") {
     CHECK(tool::longer(300ms) == 500ms);
     CHECK(tool::shorter(1s) == 500ms);
     CHECK(tool::shorter(3s) == 2s);
+    CHECK(tool::shorter(72h) == tool::kLongestInterval);
     CHECK(tool::shorter(tool::kShortestInterval) == tool::kShortestInterval);
     CHECK(tool::longer(tool::kLongestInterval) == tool::kLongestInterval);
-}
-
-TEST_CASE("Times have the unit that fits", "[no-module]") {
-    CHECK(tool::with_unit(250ns) == "250 ns");
-    CHECK(tool::with_unit(51'200ns) == "51.2 us");
-    CHECK(tool::with_unit(200ms) == "200 ms");
-    CHECK(tool::with_unit(1500ms) == "1.5 s");
-}
-
-TEST_CASE("Text is cut between characters", "[no-module]") {
-    CHECK(tool::clip("abc", 2) == "ab");
-    CHECK(tool::clip("▁▂▃", 2) == "▁▂");
-    CHECK(tool::clip("▁▂▃", 3) == "▁▂▃");
-    CHECK(tool::clip("abc", 0).empty());
-    CHECK(tool::columns_of("▁b▃") == 3);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// metagroup top on a terminal: natively and, with the module, in guests. What needs the picture
-// as a person sees it is in top_test.py.
+// metagroup top on a pseudo-terminal, natively and with the module in guests. top_test.py checks
+// the picture on the screen.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -41,7 +41,7 @@ TEST_CASE("top shows events, a total and a row for each CPU") {
     REQUIRE(terminal.wrote("CPU0"));
 }
 
-TEST_CASE("top gives the terminal back when it ends") {
+TEST_CASE("top restores the terminal when it ends") {
     const int how = GENERATE(0, SIGINT, SIGTERM, SIGHUP, SIGQUIT);
     CAPTURE(how);
     Pty terminal(top());
@@ -63,7 +63,7 @@ TEST_CASE("top ends when its terminal is gone") {
     CHECK(terminal.end().has_value());
 }
 
-TEST_CASE("top gives the terminal back when it is stopped, and takes it again") {
+TEST_CASE("top restores the terminal when it is stopped, and takes it again") {
     Pty terminal(top());
     REQUIRE(terminal.shows("cpu-clock"));
     terminal.type("\x1a");
@@ -71,20 +71,19 @@ TEST_CASE("top gives the terminal back when it is stopped, and takes it again") 
     CHECK(terminal.restored());
     CHECK(terminal.wrote(kLeave));
     terminal.signal(SIGCONT);
-    // What is shown may be from before it was stopped.
     REQUIRE(terminal.taken());
     terminal.type("q");
     CHECK(terminal.end() == 0);
     CHECK(terminal.restored());
 }
 
-TEST_CASE("top ends after as many updates as asked for") {
+TEST_CASE("top --count ends after as many updates") {
     Pty terminal(top({"--count", "2"}));
     CHECK(terminal.end() == 0);
     CHECK(terminal.wrote("cpu-clock"));
 }
 
-TEST_CASE("top pauses, and says so without colour where none is wanted") {
+TEST_CASE("top marks a pause, without colour if NO_COLOR is set") {
     const bool colour = GENERATE(true, false);
     CAPTURE(colour);
     Pty terminal(top(), {{"NO_COLOR", colour ? "" : "1"}});
@@ -94,7 +93,7 @@ TEST_CASE("top pauses, and says so without colour where none is wanted") {
     CHECK(terminal.wrote("\033[33m") == colour);
 }
 
-TEST_CASE("Graphs are ASCII where the locale is") {
+TEST_CASE("Graphs are ASCII in an ASCII locale") {
     const bool utf8 = GENERATE(true, false);
     CAPTURE(utf8);
     Pty terminal(top({"--count", "3"}), {{"LC_ALL", utf8 ? "C.UTF-8" : "C"}});
@@ -114,20 +113,20 @@ TEST_CASE("Keys lengthen and shorten the interval") {
     REQUIRE(terminal.shows("every 50 ms"));
 }
 
-TEST_CASE("top without a terminal names what to use instead") {
+TEST_CASE("top without a terminal points to stat") {
     const Outcome outcome = run_program(METAGROUP_TOOL " top -e cpu-clock </dev/null");
-    CHECK(outcome.status == 1);
+    CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring("metagroup stat"));
 }
 
-TEST_CASE("top names a terminal that is not known") {
+TEST_CASE("top names an unknown terminal") {
     Pty terminal(top(), {{"TERM", "nonsense"}});
-    CHECK(terminal.end() == 1);
+    CHECK(terminal.end() == kFailure);
     CHECK_THAT(terminal.screen(), ContainsSubstring("nonsense"));
     CHECK(terminal.restored());
 }
 
-TEST_CASE("top refuses what makes no sense") {
+TEST_CASE("top refuses invalid options") {
     const auto status = [](const std::string& arguments) {
         return run_program(METAGROUP_TOOL " top " + arguments).status;
     };
@@ -136,7 +135,7 @@ TEST_CASE("top refuses what makes no sense") {
     CHECK(status("-A --per-core") > 1);
 }
 
-TEST_CASE("top says which CPU is offline", "[module]") {
+TEST_CASE("top marks a CPU that is offline", "[module]") {
     if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
     Pty terminal(top());
     REQUIRE(terminal.shows("CPU1"));
@@ -144,7 +143,7 @@ TEST_CASE("top says which CPU is offline", "[module]") {
     CHECK(terminal.shows("offline"));
 }
 
-TEST_CASE("With the module top uses it", "[module]") {
+TEST_CASE("With the module top reads by it", "[module]") {
     Pty terminal(top());
     REQUIRE(terminal.shows("module | sweep"));
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""metagroup top as a person sees and drives it, in a terminal of tmux.
+"""metagroup top in a terminal of tmux, driven by keys.
 
 The program is that of the variable METAGROUP_TOOL.
 """
@@ -97,7 +97,7 @@ class TopTest(unittest.TestCase):
         self.assertFalse(terminal.is_alternate())
         self.assertIn(">over", "".join(terminal.lines()))
 
-    def test_all_that_counts_is_on_80_by_24(self) -> None:
+    def test_80_by_24_shows_header_columns_and_rows(self) -> None:
         terminal = self.start()
         terminal.wait_for("1.00 ")
         lines = terminal.lines()
@@ -112,25 +112,25 @@ class TopTest(unittest.TestCase):
         terminal.keys("q")
         self.assert_ended(terminal)
 
-    def test_arrows_and_numbers_choose_what_is_sorted_by(self) -> None:
+    def test_arrows_and_digits_choose_the_sort_column(self) -> None:
         terminal = self.start()
         terminal.wait_for("by place")
         terminal.keys("Right", "Right")
-        terminal.wait_for("by context-switches, falling")
+        terminal.wait_for("by context-switches, descending")
         self.assertIn("▼context-switches", terminal.text())
         terminal.keys("3")
-        terminal.wait_for("by page-faults, falling")
+        terminal.wait_for("by page-faults, descending")
         terminal.keys("r")
         terminal.wait_for("▲page-faults")
         terminal.keys("Left")
-        terminal.wait_for("by context-switches, falling")
+        terminal.wait_for("by context-switches, descending")
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "needs two CPUs")
-    def test_places_go_backwards(self) -> None:
+    def test_the_order_of_places_can_be_reversed(self) -> None:
         terminal = self.start()
         terminal.wait_for("CPU1")
         terminal.keys("r")
-        terminal.wait_for("by place, falling")
+        terminal.wait_for("by place, descending")
         text = terminal.text()
         self.assertLess(text.index("CPU1"), text.index("CPU0"))
 
@@ -149,7 +149,7 @@ class TopTest(unittest.TestCase):
         terminal = self.start()
         terminal.wait_for("q quit")
         terminal.keys("?")
-        terminal.wait_for("sort backwards")
+        terminal.wait_for("reverse the order")
         terminal.keys("x")
         terminal.wait_for("q quit")
 
@@ -189,7 +189,7 @@ class TopTest(unittest.TestCase):
         terminal.keys("PageDown")
         terminal.wait_for("CPU1")
 
-    def test_tiny_terminals_are_no_reason_to_end(self) -> None:
+    def test_it_runs_in_tiny_terminals(self) -> None:
         terminal = self.start(columns=20, rows=5)
         terminal.wait_for("total")
         self.assertIn("CPU0", terminal.text())
@@ -203,7 +203,7 @@ class TopTest(unittest.TestCase):
         terminal.keys("q")
         self.assert_ended(terminal)
 
-    def test_signals_end_it_and_leave_the_terminal_as_it_was(self) -> None:
+    def test_signals_end_it_and_restore_the_terminal(self) -> None:
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             with self.subTest(number):
                 terminal = self.start()
@@ -233,7 +233,7 @@ class TopTest(unittest.TestCase):
     def test_an_error_leaves_no_trace_of_the_screen(self) -> None:
         terminal = self.start("-C 9999")
         terminal.wait_until(terminal.file("over").exists, "its end")
-        self.assertEqual(terminal.file("status").read_text().strip(), "1")
+        self.assertEqual(terminal.file("status").read_text().strip(), "125")
         self.assertIn("9999", terminal.file("errors").read_text())
         self.assertEqual(terminal.file("after").read_text(), terminal.file("before").read_text())
 

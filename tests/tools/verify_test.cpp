@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// That the benchmark finds out ways to read that do not do what they say.
+// The benchmark detects methods that deliver wrong counts.
 #include "verify.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -18,10 +18,10 @@ namespace {
 
 using Counts = std::vector<std::uint64_t>;
 
-// Delivers what `twist` makes of the true counts.
-class Pretender : public bench::Rival {
+// Delivers the true counts as changed by `twist`.
+class FakeMethod : public bench::Method {
   public:
-    explicit Pretender(std::function<Counts(const Counts&)> twist) : twist_(std::move(twist)) {
+    explicit FakeMethod(std::function<Counts(const Counts&)> twist) : twist_(std::move(twist)) {
         groups_.enable();
     }
 
@@ -37,18 +37,18 @@ class Pretender : public bench::Rival {
 };
 
 void verify(const std::function<Counts(const Counts&)>& twist) {
-    Pretender pretender(twist);
-    bench::verify_counts(pretender, bench::Load::busy);
+    FakeMethod method(twist);
+    bench::verify_counts(method);
 }
 
 }  // namespace
 
-TEST_CASE("a way to read that delivers true counts is believed") {
+TEST_CASE("a method that delivers true counts passes") {
     metagroup::test::need_software_events();
     CHECK_NOTHROW(verify([](const Counts& counts) { return counts; }));
 }
 
-TEST_CASE("a way to read that is late once is measured again") {
+TEST_CASE("a method that is late once is verified again") {
     metagroup::test::need_software_events();
     bool late = true;
     CHECK_NOTHROW(verify([&](const Counts& counts) {
@@ -56,7 +56,7 @@ TEST_CASE("a way to read that is late once is measured again") {
     }));
 }
 
-TEST_CASE("a way to read that delivers old counts, others, too few or none is found out") {
+TEST_CASE("a method that delivers old, wrong, too few or no counts fails") {
     metagroup::test::need_software_events();
     Counts old;
     CHECK_THROWS_MATCHES(verify([&](const Counts& counts) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // A 32-bit program on a 64-bit kernel: same structures, same bytes.
 // Exits 0 if all is well, else it says what is not.
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -13,6 +14,8 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "layout.h"
 
 static_assert(sizeof(void *) == 4, "built with -m32");
 
@@ -40,6 +43,11 @@ static int open_leader(int cpu)
     return fd;
 }
 
+static const struct perf_metagroup_snapshot *last_snapshot(const struct perf_metagroup_map *map)
+{
+    return (const void *)((const char *)map + map->offset[map->version % 2]);
+}
+
 int main(void)
 {
     struct perf_metagroup_info info = {.size = sizeof(info)};
@@ -50,8 +58,13 @@ int main(void)
     struct perf_metagroup_detach detach = {.size = sizeof(detach)};
     struct perf_metagroup_sweep sweep = {.size = sizeof(sweep)};
     struct perf_metagroup_mode mode = {.size = sizeof(mode)};
+    struct perf_metagroup_stream stream = {.size = sizeof(stream),
+                                           .period = 1000000,
+                                           .ring_size = 4096};
+    const struct perf_event_mmap_page *ring;
     struct perf_metagroup_snapshot *head;
     const struct perf_metagroup_snapshot *mapped;
+    const struct perf_metagroup_map *map;
     uint64_t words[2] = {1 << 1, 0};
     struct perf_metagroup_record *record;
     uint64_t own[4], id;
@@ -83,13 +96,13 @@ int main(void)
     CHECK(ioctl(meta, PERF_METAGROUP_IOC_SET_FORMAT, &framed) == 0);
     got = read(meta, buffer, sizeof(buffer));
     head = (struct perf_metagroup_snapshot *)buffer;
-    CHECK(got == (ssize_t)(head->size + head->count * head->stride) && head->count == CPUS);
+    CHECK(got == (ssize_t)head->bytes && head->count == CPUS);
     record = (struct perf_metagroup_record *)(buffer + head->size + head->stride);
     CHECK(record->cpu == 1 && record->member == 1 && record->size == sizeof(own));
     CHECK(memcmp((unsigned char *)record + record->header, own, sizeof(own)) == 0);
 
-    mapped = mmap(NULL, info.framed_size, PROT_READ, MAP_SHARED, meta, 0);
-    CHECK(mapped != MAP_FAILED);
+    map = mmap(NULL, info.map_size, PROT_READ, MAP_SHARED, meta, 0);
+    CHECK(map != MAP_FAILED);
     sweep.cpus = (uintptr_t)words;
     sweep.nr_words = 2;
     sweep.buffer = (uintptr_t)buffer;
@@ -98,16 +111,27 @@ int main(void)
     record = (struct perf_metagroup_record *)(buffer + head->size);
     CHECK(head->count == 1 && record->cpu == 1 && record->size == sizeof(own));
     CHECK(memcmp((unsigned char *)record + record->header, own, sizeof(own)) == 0);
+    mapped = last_snapshot(map);
     CHECK(mapped->count == CPUS && mapped->sequence == head->sequence);
     record = (struct perf_metagroup_record *)((char *)mapped + mapped->size + mapped->stride);
     CHECK(memcmp((unsigned char *)record + record->header, own, sizeof(own)) == 0);
     CHECK(ioctl(meta, PERF_METAGROUP_IOC_SWEEP, 0) == 0);
-    CHECK(mapped->sequence == head->sequence + 1 && mapped->version % 2 == 0);
+    mapped = last_snapshot(map);
+    CHECK(mapped->sequence == head->sequence + 1);
 
     mode.mode = PERF_METAGROUP_MODE_QUIET;
     CHECK(ioctl(meta, PERF_METAGROUP_IOC_SET_MODE, &mode) == 0);
     CHECK(ioctl(meta, PERF_METAGROUP_IOC_INFO, &info) == 0);
     CHECK(info.mode == PERF_METAGROUP_MODE_QUIET);
+
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_STREAM, &stream) == 0);
+    CHECK(stream.map_offset == PERF_METAGROUP_RINGS && stream.map_stride == 2 * 4096);
+    ring = mmap(NULL, stream.map_stride, PROT_READ | PROT_WRITE, MAP_SHARED, meta,
+                  (off_t)(stream.map_offset + stream.map_stride));
+    CHECK(ring != MAP_FAILED);
+    CHECK(ring->data_offset == 4096 && ring->data_size == 4096);
+    stream.period = stream.ring_size = 0;
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_STREAM, &stream) == 0);
 
     member.member = 1;
     member.ids = (uintptr_t)&id;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// What may become a member, and what is said of the rest.
+// ATTACH: groups that can be members, and the reasons of refusals.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
@@ -8,18 +9,23 @@
 #include <sys/resource.h>
 
 #include <array>
+#include <atomic>
+#include <barrier>
 #include <cerrno>
+#include <chrono>
 #include <new>
+#include <thread>
 
 #include "support/cpus.hpp"
 #include "support/meta.hpp"
 #include "support/perf.hpp"
+#include "support/slow_page.hpp"
 
 using namespace metagroup::test;
 
 namespace {
 
-// A good group, then `bad`: the call must fail, blame `bad` and attach nothing.
+// A good group, then `bad`: the call must fail, name `bad` and attach nothing.
 void refuse(int bad, long error, unsigned reason) {
     const EventGroup good = open_group(0, 0, 1);
     const Meta meta;
@@ -29,7 +35,7 @@ void refuse(int bad, long error, unsigned reason) {
     REQUIRE(out.failed == 1);
     REQUIRE(out.reason == reason);
     REQUIRE(meta.info().members == 0);
-    // The good one was let go and can be attached.
+    // The good one was released and can be attached.
     REQUIRE(meta.attach(good) == 0);
 }
 
@@ -50,15 +56,10 @@ TEST_CASE("Numbers of members begin at 0 and rise in attach order") {
 }
 
 TEST_CASE("A file that is no perf event cannot be attached") {
-    const Fd event(::eventfd(0, 0));
-    refuse(event.get(), -EINVAL, PERF_METAGROUP_REASON_NOT_PERF);
-    const Fd null(::open("/dev/null", O_RDONLY));
-    refuse(null.get(), -EINVAL, PERF_METAGROUP_REASON_NOT_PERF);
-}
-
-TEST_CASE("A meta-group cannot be attached to another") {
+    const Fd event(::eventfd(0, 0)), null(::open("/dev/null", O_RDONLY));
     const Meta inner;
-    refuse(inner.fd(), -EINVAL, PERF_METAGROUP_REASON_NOT_PERF);
+    for (const int fd : {event.get(), null.get(), inner.fd()})
+        refuse(fd, -EINVAL, PERF_METAGROUP_REASON_NOT_PERF);
 }
 
 TEST_CASE("A sibling cannot be attached") {
@@ -74,20 +75,13 @@ TEST_CASE("An event that is bound to a task cannot be attached") {
     refuse(on_cpu.get(), -EINVAL, PERF_METAGROUP_REASON_TASK);
 }
 
-TEST_CASE("A file that is not open for reading cannot be attached") {
-    const Fd null(::open("/dev/null", O_WRONLY));
-    refuse(null.get(), -EBADF, PERF_METAGROUP_REASON_BAD_FD);
-    const Fd path(::open("/dev/null", O_PATH));
-    refuse(path.get(), -EBADF, PERF_METAGROUP_REASON_BAD_FD);
+TEST_CASE("A descriptor that is closed, bogus or not open for reading cannot be attached") {
+    const Fd write_only(::open("/dev/null", O_WRONLY)), path(::open("/dev/null", O_PATH));
+    for (const int fd : {write_only.get(), path.get(), 900, -1, 1'000'000'000})
+        refuse(fd, -EBADF, PERF_METAGROUP_REASON_BAD_FD);
 }
 
-TEST_CASE("A closed or bogus descriptor cannot be attached") {
-    refuse(900, -EBADF, PERF_METAGROUP_REASON_BAD_FD);
-    refuse(-1, -EBADF, PERF_METAGROUP_REASON_BAD_FD);
-    refuse(1'000'000'000, -EBADF, PERF_METAGROUP_REASON_BAD_FD);
-}
-
-TEST_CASE("A group that stands twice in one call cannot be attached") {
+TEST_CASE("A group cannot be attached twice in one call") {
     const EventGroup group = open_group(0, 0, 1);
     const Meta meta;
     const std::array fds{group.leader(), group.leader()};
@@ -111,7 +105,60 @@ TEST_CASE("A group belongs to one meta-group at most, also through a duplicate d
     REQUIRE(other.attach(group) == 0);
 }
 
-TEST_CASE("Closing a meta-group lets its members go") {
+TEST_CASE("A refusal of a busy group leaves the meta-group as it was") {
+    const EventGroup owned = open_group(0, 0, 1);
+    const EventGroup small = open_group(0, 0, 1, true);
+    const EventGroup large = open_group(0, kTimes | PERF_FORMAT_GROUP, 20);
+    const Meta owner, meta;
+    REQUIRE(owner.attach(owned) == 0);
+    REQUIRE(meta.attach(small) == 0);
+    const auto before = meta.info().framed_size;
+
+    const std::array fds{large.leader(), owned.leader()};
+    perf_metagroup_attach out{};
+    REQUIRE(meta.attach(fds, &out) == -EBUSY);
+    REQUIRE(out.failed == 1);
+    REQUIRE(out.reason == PERF_METAGROUP_REASON_BUSY);
+    REQUIRE(out.first == 0);
+    REQUIRE(meta.info().members == 1);
+    REQUIRE(meta.info().framed_size == before);
+    REQUIRE(meta.read() == small.read());
+    // Neither a group nor a number was used up.
+    REQUIRE(meta.attach(large, &out) == 0);
+    REQUIRE(out.first == 1);
+}
+
+TEST_CASE("One of two handles that attach the same groups in opposite orders succeeds") {
+    constexpr int kRounds = 200;
+    const auto cpus = online_cpus();
+    std::vector<EventGroup> groups;
+    std::vector<int> forwards;
+    for (std::size_t i = 0; i < 64; ++i) {
+        groups.push_back(open_group(cpus[i % cpus.size()], 0, 1, true));
+        forwards.push_back(groups.back().leader());
+    }
+    const std::vector<int> backwards(forwards.rbegin(), forwards.rend());
+
+    int none = 0, both = 0;
+    for (int round = 0; round < kRounds; ++round) {
+        const Meta here, there;
+        std::barrier start(2);
+        long other = 0;
+        std::jthread thread([&] {
+            start.arrive_and_wait();
+            other = there.attach(backwards);
+        });
+        start.arrive_and_wait();
+        const long mine = here.attach(forwards);
+        thread.join();
+        none += mine != 0 && other != 0;
+        both += mine == 0 && other == 0;
+    }
+    REQUIRE(both == 0);
+    REQUIRE(none == 0);
+}
+
+TEST_CASE("Closing a meta-group releases its members") {
     const EventGroup group = open_group(0, 0, 1);
     Meta owner;
     REQUIRE(owner.attach(group) == 0);
@@ -119,7 +166,7 @@ TEST_CASE("Closing a meta-group lets its members go") {
     REQUIRE(Meta().attach(group) == 0);
 }
 
-TEST_CASE("No descriptors and too many are refused, with none to blame") {
+TEST_CASE("An ATTACH of no descriptor or of too many is refused and names none") {
     const Meta meta;
     perf_metagroup_attach out{};
     REQUIRE(meta.attach(std::span<const int>(), &out) == -EINVAL);
@@ -159,7 +206,7 @@ TEST_CASE("More members on one CPU than the limit are refused, all of them") {
 
     fds.pop_back();
     REQUIRE(meta.attach(fds) == 0);
-    REQUIRE(meta.attach(many) == -EBUSY);
+    REQUIRE(Meta().attach(many) == -EBUSY);
     REQUIRE(meta.read().size() == 8 * std::size_t{limit});
 }
 
@@ -173,9 +220,9 @@ TEST_CASE("An array of descriptors that cannot be read is refused") {
     REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_ATTACH, &arg) == -EFAULT);
 }
 
-TEST_CASE("Nothing is attached if the answer cannot be written") {
+TEST_CASE("An answer that cannot be written is EFAULT and nothing is attached") {
     const EventGroup group = open_group(0, 0, 1);
-    const int fd = group.leader();
+    const int fd = GENERATE_REF(group.leader(), -1);
     const Meta meta;
     void* const page =
         ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -190,10 +237,49 @@ TEST_CASE("Nothing is attached if the answer cannot be written") {
     ::munmap(page, 4096);
 }
 
+TEST_CASE("An ATTACH whose answer cannot be written ends while a reader holds the meta-group") {
+    if (!SlowPage::available()) SKIP("this kernel has no userfaultfd");
+    const EventGroup member = open_group(0, 0, 1);
+    const EventGroup group = open_group(0, 0, 1);
+    const int fd = group.leader();
+    const Meta meta(member);
+
+    SlowPage fds, answer, buffer;
+    answer.serve();
+    auto* const arg = new (answer.at()) perf_metagroup_attach{};
+    arg->size = sizeof(*arg);
+    arg->count = 1;
+    arg->fds = reinterpret_cast<std::uintptr_t>(fds.at());
+    std::atomic<long> result = 1;
+    std::thread attacher([&] { result = meta.ioctl(PERF_METAGROUP_IOC_ATTACH, arg); });
+
+    // The page becomes missing between the read of the arguments and the write of the answer.
+    const bool reads = fds.touched(std::chrono::minutes(1));
+    answer.take_away();
+    fds.serve(std::as_bytes(std::span(&fd, 1)));
+    const bool answers = answer.touched(std::chrono::minutes(1));
+    std::thread reader([&] { meta.read(buffer.at(), SlowPage::kSize); });
+    bool stuck = buffer.touched(std::chrono::seconds(2));
+    answer.destroy();
+    for (int tries = 0; tries < 100 && result == 1; ++tries)
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    const long ended = result;
+    stuck = stuck || buffer.touched(std::chrono::minutes(1));
+    buffer.serve();
+    attacher.join();
+    reader.join();
+
+    REQUIRE(reads);
+    REQUIRE(answers);
+    REQUIRE(stuck);
+    REQUIRE(ended == -EFAULT);
+    REQUIRE(meta.info().members == 1);
+    REQUIRE(Meta().attach(group) == 0);
+}
+
 TEST_CASE("Members go on when the caller has closed their descriptors") {
     auto groups = open_everywhere(0, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     groups.clear();
     const Bytes first = meta.read();
     burn_ms(2);

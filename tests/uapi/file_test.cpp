@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
-// The device as a file: what can and cannot be done with it, who may hold it.
+// The device as a file: operations, lifetime, fdinfo and tracepoints.
 #include <catch2/catch_test_macros.hpp>
 
 #include <fcntl.h>
-#include <linux/userfaultfd.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
@@ -22,24 +21,18 @@
 #include <sstream>
 #include <thread>
 
-#include "measure/interrupts.hpp"
-#include "support/cpus.hpp"
-#include "support/meta.hpp"
-#include "support/passing.hpp"
-#include "support/perf.hpp"
+#include "fixtures.hpp"
+#include "measure/counters.hpp"
+#include "support/process.hpp"
+#include "support/slow_page.hpp"
 
 using namespace metagroup::test;
 
 namespace {
 
-// Run `body` in a child process and return its exit status.
 template <typename Body>
-int in_child(Body body) {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(body());
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+void in_three_threads(const Body& body) {
+    std::jthread one(body), two(body), three(body);
 }
 
 std::string fdinfo(const Meta& meta) {
@@ -51,7 +44,7 @@ std::string fdinfo(const Meta& meta) {
 
 }  // namespace
 
-TEST_CASE("The device belongs to root alone") {
+TEST_CASE("Only root can open the device") {
     struct stat status {};
     REQUIRE(::stat(PERF_METAGROUP_DEVICE, &status) == 0);
     REQUIRE(S_ISCHR(status.st_mode));
@@ -66,8 +59,7 @@ TEST_CASE("The device belongs to root alone") {
 
 TEST_CASE("The file has no position") {
     const EventGroup group = open_group(0, 0, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     char buffer[64];
     REQUIRE(::lseek(meta.fd(), 0, SEEK_SET) == -1);
     REQUIRE(errno == ESPIPE);
@@ -94,8 +86,7 @@ TEST_CASE("The file can be neither written nor spliced") {
 
 TEST_CASE("readv reads each buffer by itself, and each must hold the whole snapshot") {
     const EventGroup group = open_group(0, 0, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     std::array<char, 8> first{}, second{};
     const std::array<iovec, 2> both{{{first.data(), 8}, {second.data(), 8}}};
     REQUIRE(::readv(meta.fd(), both.data(), 2) == 16);
@@ -166,9 +157,9 @@ TEST_CASE("A process that is killed in the middle of reads leaves nothing behind
             const Meta meta;
             if (meta.attach(group)) ::_exit(1);
             std::array<char, 4096> buffer;
-            for (bool told = false;;) {
+            for (bool ready = false;;) {
                 if (meta.read(buffer.data(), buffer.size()) < 0) ::_exit(2);
-                if (!told) told = ::write(pipe[1], "x", 1) == 1;
+                if (!ready) ready = ::write(pipe[1], "x", 1) == 1;
             }
         }
         ::close(pipe[1]);
@@ -180,33 +171,19 @@ TEST_CASE("A process that is killed in the middle of reads leaves nothing behind
         int status = 0;
         REQUIRE(::waitpid(child, &status, 0) == child);
         REQUIRE(WIFSIGNALED(status));
-        const Meta meta;
-        REQUIRE(meta.attach(group) == 0);
+        const Meta meta(group);
         REQUIRE(meta.read().size() == 8);
     }
 }
 
-TEST_CASE("A signal ends the wait for another's sweep") {
-    // The other reader hangs in a page fault that nobody serves.
-    const Fd fault(static_cast<int>(::syscall(SYS_userfaultfd, O_CLOEXEC)));
-    if (!fault) SKIP("this kernel has no userfaultfd");
-    uffdio_api api{};
-    api.api = UFFD_API;
-    REQUIRE(::ioctl(fault.get(), UFFDIO_API, &api) == 0);
-    void* const page =
-        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    uffdio_register range{};
-    range.range.start = reinterpret_cast<std::uintptr_t>(page);
-    range.range.len = 4096;
-    range.mode = UFFDIO_REGISTER_MODE_MISSING;
-    REQUIRE(::ioctl(fault.get(), UFFDIO_REGISTER, &range) == 0);
-
+TEST_CASE("A signal ends the wait for the sweep of another thread") {
+    // The other reader waits in a page fault that is not served.
+    if (!SlowPage::available()) SKIP("this kernel has no userfaultfd");
+    SlowPage page;
     const EventGroup group = open_group(0, 0, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
-    std::thread stuck([&] { meta.read(page, 4096); });
-    uffd_msg message{};
-    REQUIRE(::read(fault.get(), &message, sizeof(message)) == sizeof(message));
+    const Meta meta(group);
+    std::thread stuck([&] { meta.read(page.at(), SlowPage::kSize); });
+    const bool waits = page.touched(std::chrono::minutes(1));
 
     struct sigaction action {};
     action.sa_handler = [](int) {};
@@ -216,23 +193,20 @@ TEST_CASE("A signal ends the wait for another's sweep") {
     const long got = meta.read(buffer, sizeof(buffer));
     perf_metagroup_info info{};
     info.size = sizeof(info);
-    const long told = meta.ioctl(PERF_METAGROUP_IOC_INFO, &info);
+    const long info_result = meta.ioctl(PERF_METAGROUP_IOC_INFO, &info);
     const long detached = meta.detach(0);
     const long attached = meta.attach(open_group(0, 0, 1));
     const long enabled = meta.control(PERF_METAGROUP_IOC_ENABLE);
     const std::string shown = fdinfo(meta);
     ::ualarm(0, 0);
 
-    // Let the other reader go before anything can throw.
-    uffdio_zeropage zero{};
-    zero.range = range.range;
-    const int served = ::ioctl(fault.get(), UFFDIO_ZEROPAGE, &zero);
+    // The other reader ends before anything can throw.
+    page.serve();
     stuck.join();
-    ::munmap(page, 4096);
 
-    REQUIRE(served == 0);
+    REQUIRE(waits);
     REQUIRE(got == -EINTR);
-    REQUIRE(told == -EINTR);
+    REQUIRE(info_result == -EINTR);
     REQUIRE(detached == -EINTR);
     REQUIRE(attached == -EINTR);
     REQUIRE(enabled == -EINTR);
@@ -248,8 +222,7 @@ TEST_CASE("The module cannot be unloaded while a handle is open") {
 
 TEST_CASE("Several readers of one handle each get whole snapshots") {
     const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 3);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     std::atomic<int> bad = 0;
     const auto reader = [&] {
@@ -262,10 +235,7 @@ TEST_CASE("Several readers of one handle each get whole snapshots") {
             last = sequence;
         }
     };
-    std::thread one(reader), two(reader), three(reader);
-    one.join();
-    two.join();
-    three.join();
+    in_three_threads(reader);
     REQUIRE(bad == 0);
     REQUIRE(read_framed(meta).head.sequence == 901);
 }
@@ -279,17 +249,13 @@ TEST_CASE("Several meta-groups on the same CPUs are read at the same time") {
         for (int round = 0; round < 300; ++round)
             if (meta.read().size() != groups.size() * 24) ++bad;
     };
-    std::thread one(reader), two(reader), three(reader);
-    one.join();
-    two.join();
-    three.join();
+    in_three_threads(reader);
     REQUIRE(bad == 0);
 }
 
 TEST_CASE("fdinfo lists the members and counts the sweeps") {
     const auto groups = open_everywhere(0, 2);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     groups[0].control(PERF_EVENT_IOC_DISABLE);
     for (int i = 0; i < 5; ++i)
         meta.read();
@@ -312,19 +278,18 @@ TEST_CASE("fdinfo lists the members and counts the sweeps") {
 TEST_CASE("fdinfo names the mode") {
     unsigned mode = 0;
     const Meta meta;
-    for (const std::string name : {"normal", "quiet", "spare-isolated", "quiet spare-isolated"}) {
+    for (const std::string name : {"normal", "quiet", "skip-isolated", "quiet skip-isolated"}) {
         REQUIRE(meta.set_mode(mode++) == 0);
         REQUIRE(fdinfo(meta).find("mode:\t" + name + "\n") != std::string::npos);
     }
 }
 
-TEST_CASE("Sweeps are traced with the CPUs they interrupt") {
+TEST_CASE("The tracepoints of a sweep show its members and the CPUs interrupted") {
     const std::string events = "/sys/kernel/tracing/events/perf_metagroup/";
     if (!std::ifstream(events + "enable")) SKIP("tracefs is not mounted, or has no events");
     const auto groups = open_everywhere(0, 1);
     groups.back().control(PERF_EVENT_IOC_DISABLE);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     meta.read();  // the last CPU has nothing running from now on
     std::ofstream("/sys/kernel/tracing/trace") << "\n";
     std::ofstream(events + "enable") << "1" << std::flush;
@@ -345,8 +310,7 @@ TEST_CASE("Sweeps are traced with the CPUs they interrupt") {
 TEST_CASE("A sweep interrupts each CPU with a running member once, and no other") {
     const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 4);
     const unsigned sweeps = 1000;
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     run_on(0);
     std::array<char, 16384> buffer;
     const auto count = [&] {

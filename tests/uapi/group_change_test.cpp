@@ -8,28 +8,19 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
-#include <thread>
 
-#include "support/cpus.hpp"
-#include "support/meta.hpp"
-#include "support/perf.hpp"
-#include "support/testpmu.hpp"
+#include "fixtures.hpp"
+#include "support/background.hpp"
+#include "support/require.hpp"
 
 using namespace metagroup::test;
 
 namespace {
 
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-
-perf_event_attr testpmu_or_skip(std::uint64_t read_format) {
-    const auto attr = testpmu_event(read_format);
-    if (!attr) SKIP("the module metagroup_testpmu is not loaded");
-    return *attr;
-}
 
 bool kernel_revokes_events() {
     utsname system{};
@@ -39,38 +30,26 @@ bool kernel_revokes_events() {
     return major > 6 || (major == 6 && minor >= 15);
 }
 
-// The number of counters, back to the default at the end.
-struct Counters {
-    explicit Counters(unsigned counters) { testpmu_set_counters(counters); }
-    ~Counters() { testpmu_set_counters(4); }
-};
-
 }  // namespace
 
 TEST_CASE("A group that has grown is read whole, at once") {
     EventGroup group = open_group(0, kFormat, 1, true);
     const EventGroup other = open_group(1, kFormat, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
-    REQUIRE(meta.attach(other) == 0);
-    // Far beyond what the descriptor has room for at first.
+    const Meta meta(group, other);
+    // Far more than the frame has room for at first.
     for (int events = 2; events <= 200; events += 1) {
         group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
         if (events % 33 != 0 && events != 2) continue;
-        Bytes expected = group.read();
-        const Bytes rest = other.read();
-        expected.insert(expected.end(), rest.begin(), rest.end());
-        REQUIRE(meta.read() == expected);
+        REQUIRE(meta.read() == concatenated({group.read(), other.read()}));
     }
     const Framed framed = read_framed(meta);
     REQUIRE(framed.frames[0].payload == group.read());
     REQUIRE(framed.frames[1].payload == other.read());
 }
 
-TEST_CASE("A running group that grows and shrinks reads between two reads of its own size") {
+TEST_CASE("A running group that grows and shrinks has a payload of its size") {
     EventGroup group = open_group(online_cpus().back(), PERF_FORMAT_GROUP, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     for (int round = 0; round < 50; ++round) {
         group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP), online_cpus().back());
         REQUIRE(meta.read().size() == group.read().size());
@@ -81,48 +60,45 @@ TEST_CASE("A running group that grows and shrinks reads between two reads of its
     }
 }
 
-TEST_CASE("Sweeps go on while groups grow and shrink, with no record torn") {
+TEST_CASE("Sweeps continue while groups grow and shrink, with no record torn") {
     const auto cpus = online_cpus();
     const Meta meta;
     std::vector<EventGroup> groups = open_everywhere(PERF_FORMAT_GROUP, 1);
     REQUIRE(meta.attach(groups) == 0);
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
 
-    std::atomic<bool> stop = false;
-    std::thread changer([&] {
-        while (!stop) {
-            for (std::size_t i = 0; i < groups.size(); ++i)
-                while (groups[i].fds.size() < 30)
-                    groups[i].add(software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP),
-                                  cpus[i]);
-            for (auto& group : groups)
-                group.fds.resize(1);
-        }
+    Background changer([&] {
+        for (std::size_t i = 0; i < groups.size(); ++i)
+            while (groups[i].fds.size() < 30)
+                groups[i].add(software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP), cpus[i]);
+        for (auto& group : groups)
+            group.fds.resize(1);
     });
-    for (int round = 0; round < 300; ++round) {
-        for (const Frame& frame : take_apart(meta.read()).frames) {
-            REQUIRE(frame.record.status == PERF_METAGROUP_OK);
-            std::uint64_t nr = 0;
-            std::memcpy(&nr, frame.payload.data(), sizeof(nr));
-            REQUIRE(nr >= 1);
-            REQUIRE(nr <= 30);
-            REQUIRE(frame.payload.size() == 8 * (1 + nr));
-        }
-    }
-    stop = true;
-    changer.join();
+    int round = 0;
+    repeat_for(
+        std::chrono::milliseconds(100),
+        [&] {
+            ++round;
+            for (const Frame& frame : take_apart(meta.read()).frames) {
+                REQUIRE(frame.record.status == PERF_METAGROUP_OK);
+                const auto nr = words(frame.payload).at(0);
+                REQUIRE(nr >= 1);
+                REQUIRE(nr <= 30);
+                REQUIRE(frame.payload.size() == 8 * (1 + nr));
+            }
+        },
+        [&] { return round >= 300 && changer.rounds() >= 3; });
+    changer.stop();
+    REQUIRE(changer.rounds() >= 3);
 }
 
-TEST_CASE("A pinned group that does not fit is in error: no payload, as read(2) gives none") {
+TEST_CASE("A pinned group without a counter is in error and has no payload, as with read(2)") {
     auto attr = testpmu_or_skip(kTimes);
     attr.pinned = 1;
-    const Counters few(0);
-    EventGroup failed;
-    failed.add(attr, 0);
+    const TestpmuCounters few(0);
+    const EventGroup failed = group_of(0, {attr});
     const EventGroup fine = open_group(0, kTimes, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(failed) == 0);
-    REQUIRE(meta.attach(fine) == 0);
+    const Meta meta(failed, fine);
     REQUIRE(failed.read().empty());
     REQUIRE(meta.read() == fine.read());
     const Framed framed = read_framed(meta);
@@ -135,14 +111,11 @@ TEST_CASE("A pinned group that does not fit is in error: no payload, as read(2) 
 TEST_CASE("A pinned group in error stays so when its CPU goes offline") {
     auto attr = testpmu_or_skip(kTimes);
     attr.pinned = 1;
-    const Counters few(0);
+    const TestpmuCounters few(0);
     const int last = online_cpus().back();
-    EventGroup failed;
-    failed.add(attr, last);
+    const EventGroup failed = group_of(last, {attr});
     const EventGroup fine = open_group(0, kTimes, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(failed) == 0);
-    REQUIRE(meta.attach(fine) == 0);
+    const Meta meta(failed, fine);
     const OfflineCpu offline(last);
     REQUIRE(failed.read().empty());
     REQUIRE(meta.read() == fine.read());
@@ -152,27 +125,22 @@ TEST_CASE("A pinned group in error stays so when its CPU goes offline") {
 
 TEST_CASE("A group that waits for a counter is inactive and keeps its counts") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    const Counters few(0);
-    EventGroup waiting;
-    waiting.add(attr, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(waiting) == 0);
+    const TestpmuCounters few(0);
+    const EventGroup waiting = group_of(0, {attr});
+    const Meta meta(waiting);
     const Frame frame = read_framed(meta).frames[0];
     REQUIRE(frame.record.status == PERF_METAGROUP_INACTIVE);
-    std::uint64_t words[4];
-    REQUIRE(frame.payload.size() == sizeof(words));
-    std::memcpy(words, frame.payload.data(), sizeof(words));
-    REQUIRE(words[1] > 0);   // enabled
-    REQUIRE(words[2] == 0);  // running
-    REQUIRE(words[3] == 0);  // count
+    const auto payload = words(frame.payload);
+    REQUIRE(payload.size() == 4);
+    REQUIRE(payload[1] > 0);   // enabled
+    REQUIRE(payload[2] == 0);  // running
+    REQUIRE(payload[3] == 0);  // count
 }
 
 TEST_CASE("A group that gets its counter back is running again") {
     const auto attr = testpmu_or_skip(kTimes);
-    EventGroup group;
-    group.add(attr, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const EventGroup group = group_of(0, {attr});
+    const Meta meta(group);
     group.control(PERF_EVENT_IOC_DISABLE);
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OFF);
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OFF);
@@ -180,28 +148,16 @@ TEST_CASE("A group that gets its counter back is running again") {
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("More groups than counters take turns, and every read is between their own reads") {
+TEST_CASE("More groups than counters are multiplexed, and every read is between their own reads") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    const Counters few(1);
+    const TestpmuCounters few(1);
     std::vector<EventGroup> groups;
     for (int i = 0; i < 3; ++i)
         groups.emplace_back().add(attr, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     bool ran = false, waited = false;
     for (int round = 0; round < 200; ++round) {
-        const Bytes before = concatenated(groups);
-        const Bytes ours = meta.read();
-        const Bytes after = concatenated(groups);
-        REQUIRE(ours.size() == before.size());
-        for (std::size_t i = 0; i + 8 <= ours.size(); i += 8) {
-            std::uint64_t low = 0, mine = 0, high = 0;
-            std::memcpy(&low, &before[i], 8);
-            std::memcpy(&mine, &ours[i], 8);
-            std::memcpy(&high, &after[i], 8);
-            REQUIRE(low <= mine);
-            REQUIRE(mine <= high);
-        }
+        require_between_own_reads(meta, groups);
         for (unsigned number = 0; number < 3; ++number) {
             ran |= meta.member(number).status == PERF_METAGROUP_OK;
             waited |= meta.member(number).status == PERF_METAGROUP_INACTIVE;
@@ -214,12 +170,9 @@ TEST_CASE("More groups than counters take turns, and every read is between their
 
 TEST_CASE("The error of a PMU is the error of a raw read, and one stale frame of a framed one") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    EventGroup bad;
-    bad.add(attr, 0);
+    const EventGroup bad = group_of(0, {attr});
     const EventGroup fine = open_group(1, kTimes, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(bad) == 0);
-    REQUIRE(meta.attach(fine) == 0);
+    const Meta meta(bad, fine);
 
     testpmu_set_read_error(EIO);
     char buffer[4096];
@@ -238,11 +191,8 @@ TEST_CASE("The error of a PMU is the error of a raw read, and one stale frame of
 
 TEST_CASE("A member is followed to the CPU that its PMU moves it to") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    EventGroup group;
-    group.add(attr, 0);
-    group.add(attr, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const EventGroup group = group_of(0, {attr, attr});
+    const Meta meta(group);
     REQUIRE(read_framed(meta).frames[0].record.cpu == 0);
 
     testpmu_move(0, 1);
@@ -256,14 +206,11 @@ TEST_CASE("A member is followed to the CPU that its PMU moves it to") {
     REQUIRE(meta.member(0).cpu == 1);
 }
 
-TEST_CASE("A member that does not count is followed to another CPU, too") {
+TEST_CASE("A stopped member is followed to another CPU") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    EventGroup group;
-    group.add(attr, 0);
+    const EventGroup group = group_of(0, {attr});
     const EventGroup fine = open_group(0, kTimes, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
-    REQUIRE(meta.attach(fine) == 0);
+    const Meta meta(group, fine);
     testpmu_move(0, 1);
     group.control(PERF_EVENT_IOC_DISABLE);
     const Framed framed = read_framed(meta);
@@ -274,45 +221,38 @@ TEST_CASE("A member that does not count is followed to another CPU, too") {
     REQUIRE(take_apart(meta.sweep_copy({1})).frames.size() == 1);
 }
 
-TEST_CASE("Sweeps go on while members move back and forth") {
+TEST_CASE("Sweeps continue while members are moved back and forth") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    EventGroup group;
-    group.add(attr, 0);
-    group.add(attr, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const EventGroup group = group_of(0, {attr, attr});
+    const Meta meta(group);
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
-    std::atomic<bool> stop = false;
-    std::thread mover([&] {
-        while (!stop) {
-            testpmu_move(0, 1);
-            testpmu_move(1, 0);
-        }
+    Background mover([] {
+        testpmu_move(0, 1);
+        testpmu_move(1, 0);
     });
     std::uint64_t last = 0;
-    for (int round = 0; round < 300; ++round) {
-        const Frame frame = take_apart(meta.read()).frames[0];
-        REQUIRE(frame.payload.size() == 8 * 5);
-        std::uint64_t count = 0;
-        std::memcpy(&count, frame.payload.data() + 24, sizeof(count));
-        REQUIRE(count >= last);
-        last = count;
-    }
-    stop = true;
-    mover.join();
+    int round = 0;
+    repeat_for(
+        std::chrono::milliseconds(100),
+        [&] {
+            ++round;
+            const auto payload = words(take_apart(meta.read()).frames[0].payload);
+            REQUIRE(payload.size() == 5);
+            REQUIRE(payload[3] >= last);
+            last = payload[3];
+        },
+        [&] { return round >= 300 && mover.rounds() >= 3; });
+    mover.stop();
+    REQUIRE(mover.rounds() >= 3);
     REQUIRE(last > 0);
 }
 
-TEST_CASE("A member whose PMU goes away is revoked and keeps its last counts") {
+TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last counts") {
     const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
     if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");
-    EventGroup group;
-    group.add(attr, 0);
-    group.add(attr, 0);
+    const EventGroup group = group_of(0, {attr, attr});
     const EventGroup fine = open_group(1, kTimes, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
-    REQUIRE(meta.attach(fine) == 0);
+    const Meta meta(group, fine);
     meta.read();
     testpmu_set_registered(false);
     const Framed framed = read_framed(meta);
@@ -336,8 +276,7 @@ TEST_CASE("A group of a cgroup without tasks on that CPU is inactive") {
         group.fds.emplace_back(static_cast<int>(
             ::syscall(SYS_perf_event_open, &attr, cgroup.get(), 0, -1, PERF_FLAG_PID_CGROUP)));
         if (!group.fds[0]) SKIP("no cgroup events here: " << std::strerror(errno));
-        const Meta meta;
-        REQUIRE(meta.attach(group) == 0);
+        const Meta meta(group);
         const Frame frame = read_framed(meta).frames[0];
         REQUIRE(frame.record.status == PERF_METAGROUP_INACTIVE);
         REQUIRE(frame.payload == group.read());

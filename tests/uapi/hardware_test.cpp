@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
-// Counters of a processor: few, narrow, and shared by all who want to count.
+// Counters of a processor: few, narrow and multiplexed.
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <thread>
 
-#include "support/cpus.hpp"
-#include "support/hardware.hpp"
-#include "support/meta.hpp"
-#include "support/perf.hpp"
+#include "fixtures.hpp"
+#include "support/background.hpp"
+#include "support/require.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;
@@ -27,15 +27,11 @@ void need_counters() {
 
 // Cycles and instructions; emulations may have cycles only.
 EventGroup open_pair(int cpu, std::uint64_t read_format = kFormat, bool disabled = false) {
-    EventGroup group;
-    auto attr = hardware_event(PERF_COUNT_HW_CPU_CYCLES, read_format);
-    attr.disabled = disabled;
-    group.add(attr, cpu);
-    group.add(
-        hardware_event(has_instructions() ? PERF_COUNT_HW_INSTRUCTIONS : PERF_COUNT_HW_CPU_CYCLES,
-                       read_format),
-        cpu);
-    return group;
+    auto leader = hardware_event(PERF_COUNT_HW_CPU_CYCLES, read_format);
+    auto sibling = leader;
+    leader.disabled = disabled;
+    if (has_instructions()) sibling.config = PERF_COUNT_HW_INSTRUCTIONS;
+    return group_of(cpu, {leader, sibling});
 }
 
 std::vector<EventGroup> open_pairs(std::uint64_t read_format = kFormat, bool disabled = false) {
@@ -46,11 +42,9 @@ std::vector<EventGroup> open_pairs(std::uint64_t read_format = kFormat, bool dis
 }
 
 EventGroup open_pinned(int cpu, std::uint64_t read_format = kFormat) {
-    EventGroup group;
     auto attr = hardware_event(PERF_COUNT_HW_CPU_CYCLES, read_format);
     attr.pinned = 1;
-    group.add(attr, cpu);
-    return group;
+    return group_of(cpu, {attr});
 }
 
 // Pinned groups of one event until the counters are used up: the last one did not fit.
@@ -72,16 +66,32 @@ std::vector<EventGroup> open_too_many(int cpu) {
     return groups;
 }
 
-void require_between_own_reads(const Meta& meta, const std::vector<EventGroup>& groups) {
-    const auto before = words(concatenated(groups));
-    const auto ours = words(meta.read());
-    const auto after = words(concatenated(groups));
-    REQUIRE(ours.size() == before.size());
-    for (std::size_t i = 0; i < ours.size(); ++i) {
-        CAPTURE(i);
-        REQUIRE(before[i] <= ours[i]);
-        REQUIRE(ours[i] <= after[i]);
+constexpr std::uint64_t kWrap = std::uint64_t{1} << 32;
+
+// Cycles of a busy CPU, counted three times: by the one wide counter, if there is one, and by two
+// of 32 bits. Without one wrap, the counts differ.
+struct Cycles {
+    int cpu = online_cpus().back();
+    BusyCpu busy{cpu};
+    std::vector<EventGroup> groups;
+    Meta meta;
+
+    Cycles() {
+        for (int i = 0; i < 3; ++i)
+            groups.emplace_back().add(hardware_event(PERF_COUNT_HW_CPU_CYCLES, 0), cpu);
+        REQUIRE(meta.attach(groups) == 0);
     }
+
+    std::vector<std::uint64_t> counts() const { return words(meta.read()); }
+};
+
+std::uint64_t least(const std::vector<std::uint64_t>& counts) {
+    return *std::min_element(counts.begin(), counts.end());
+}
+
+void require_agreement(const std::vector<std::uint64_t>& counts) {
+    CAPTURE(counts);
+    REQUIRE(*std::max_element(counts.begin(), counts.end()) - least(counts) < kWrap / 8);
 }
 
 }  // namespace
@@ -92,8 +102,7 @@ TEST_CASE("Stopped hardware counters read the same bytes as their own reads", "[
         if (!kernel_knows(read_format)) continue;
         CAPTURE(read_format);
         const auto groups = open_pairs(read_format, true);
-        const Meta meta;
-        REQUIRE(meta.attach(groups) == 0);
+        const Meta meta(groups);
         REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
         burn_ms(2);
         REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
@@ -105,8 +114,7 @@ TEST_CASE("Running hardware counters read between two reads of their own", "[har
     need_counters();
     for (const std::uint64_t read_format : {kTimes, kFormat}) {
         const auto groups = open_pairs(read_format);
-        const Meta meta;
-        REQUIRE(meta.attach(groups) == 0);
+        const Meta meta(groups);
         for (int round = 0; round < 200; ++round)
             require_between_own_reads(meta, groups);
     }
@@ -114,12 +122,11 @@ TEST_CASE("Running hardware counters read between two reads of their own", "[har
 
 TEST_CASE("Running hardware counters advance from one sweep to the next", "[hardware]") {
     need_counters();
-    // No read(2) of a member in between: it would bring up to date what a sweep has left.
+    // No read(2) of a member in between, which would refresh what a sweep does not.
     const int cpu = online_cpus().back();
     const EventGroup group = open_pair(cpu);
     const BusyCpu busy(cpu);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     auto last = words(meta.read());
     for (int round = 0; round < 200; ++round) {
         const auto now = words(meta.read());
@@ -137,12 +144,10 @@ TEST_CASE("Instructions are counted", "[hardware]") {
     if (!has_instructions()) SKIP("this processor, or its emulation, does not count instructions");
     const int cpu = online_cpus().front();
     run_on(cpu);
-    EventGroup group;
     auto attr = hardware_event(PERF_COUNT_HW_INSTRUCTIONS, kFormat);
     attr.exclude_kernel = 1;
-    group.add(attr, cpu);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const EventGroup group = group_of(cpu, {attr});
+    const Meta meta(group);
     const std::atomic<bool> stop = false;
     const auto count_of_loop = [&](int rounds) {
         const auto before = words(meta.read())[kFirst];
@@ -163,15 +168,12 @@ TEST_CASE("Instructions are counted", "[hardware]") {
 TEST_CASE("Hardware siblings of a software leader are read with it", "[hardware]") {
     need_counters();
     std::vector<EventGroup> groups;
-    for (const int cpu : online_cpus()) {
-        EventGroup& group = groups.emplace_back();
-        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat), cpu);
-        group.add(hardware_event(PERF_COUNT_HW_CPU_CYCLES, kFormat), cpu);
-        group.add(software_event(PERF_COUNT_SW_PAGE_FAULTS, kFormat), cpu);
-        group.add(hardware_event(PERF_COUNT_HW_CPU_CYCLES, kFormat), cpu);
-    }
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const auto cycles = hardware_event(PERF_COUNT_HW_CPU_CYCLES, kFormat);
+    for (const int cpu : online_cpus())
+        groups.push_back(
+            group_of(cpu, {software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat), cycles,
+                           software_event(PERF_COUNT_SW_PAGE_FAULTS, kFormat), cycles}));
+    const Meta meta(groups);
     run_on(online_cpus().front());
     const auto first = words(meta.read());
     burn_ms(2);
@@ -190,24 +192,19 @@ TEST_CASE("Counters that interrupt often are read between two reads of their own
     std::vector<EventGroup> groups;
     auto attr = hardware_event(PERF_COUNT_HW_CPU_CYCLES, kFormat);
     attr.sample_period = 500'000;
-    for (const int cpu : online_cpus()) {
-        EventGroup& group = groups.emplace_back();
-        group.add(attr, cpu);
-        group.add(attr, cpu);
-    }
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    for (const int cpu : online_cpus())
+        groups.push_back(group_of(cpu, {attr, attr}));
+    const Meta meta(groups);
     for (int round = 0; round < 500; ++round)
         require_between_own_reads(meta, groups);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     REQUIRE(meta.read() == concatenated(groups));
 }
 
-TEST_CASE("Hardware counters stop, start from zero and go on, all at once", "[hardware]") {
+TEST_CASE("Hardware counters are stopped, reset and started together", "[hardware]") {
     need_counters();
     const auto groups = open_pairs();
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     run_on(online_cpus().front());
     burn_ms(2);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
@@ -235,12 +232,12 @@ TEST_CASE("Hardware counters stop, start from zero and go on, all at once", "[ha
     REQUIRE(on[kRunning] > zero[kRunning]);
 }
 
-TEST_CASE("More groups than hardware counters take turns, and all reads are true", "[hardware]") {
+TEST_CASE("More groups than hardware counters are multiplexed, and all reads are between their own",
+          "[hardware]") {
     need_counters();
     const int cpu = online_cpus().back();
     const auto groups = open_too_many(cpu);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     std::size_t ran = 0, waited = 0;
     const auto end = std::chrono::steady_clock::now() + 1s;
     while (std::chrono::steady_clock::now() < end) {
@@ -263,14 +260,12 @@ TEST_CASE("More groups than hardware counters take turns, and all reads are true
     }
 }
 
-TEST_CASE("What is scaled up agrees with a group that never shared its counters", "[hardware]") {
+TEST_CASE("Scaled counts agree with those of a group that was never multiplexed", "[hardware]") {
     need_counters();
     const int cpu = online_cpus().back();
     const EventGroup reference = open_pinned(cpu);
     const auto sharing = open_too_many(cpu);
-    const Meta meta;
-    REQUIRE(meta.attach(reference) == 0);
-    REQUIRE(meta.attach(sharing) == 0);
+    const Meta meta(reference, sharing);
     {
         const BusyCpu busy(cpu);
         REQUIRE(meta.control(PERF_METAGROUP_IOC_RESET) == 0);
@@ -296,9 +291,7 @@ TEST_CASE("A pinned group for which no counter is left is in error", "[hardware]
     const int cpu = online_cpus().back();
     const auto groups = open_too_many_pinned(cpu);
     const EventGroup fine = open_group(cpu, kFormat, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
-    REQUIRE(meta.attach(fine) == 0);
+    const Meta meta(groups, fine);
     const auto failed = static_cast<unsigned>(groups.size() - 1);
     const std::size_t payload = 4 * sizeof(std::uint64_t);
     REQUIRE(meta.member(failed).status == PERF_METAGROUP_ERROR);
@@ -314,18 +307,14 @@ TEST_CASE("A pinned group for which no counter is left is in error", "[hardware]
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     REQUIRE(meta.read().size() == groups.size() * payload);
-    auto expected = concatenated(groups);
-    const Bytes last = fine.read();
-    expected.insert(expected.end(), last.begin(), last.end());
-    REQUIRE(meta.read() == expected);
+    REQUIRE(meta.read() == concatenated({concatenated(groups), fine.read()}));
 }
 
 TEST_CASE("A pinned group in error counts when enabled after a counter has become free",
           "[hardware]") {
     need_counters();
     auto groups = open_too_many_pinned(online_cpus().back());
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     REQUIRE(meta.detach(0) == 0);
     groups.erase(groups.begin());
     REQUIRE(read_framed(meta).frames.back().record.status == PERF_METAGROUP_ERROR);
@@ -337,23 +326,57 @@ TEST_CASE("A pinned group in error counts when enabled after a counter has becom
     require_between_own_reads(meta, groups);
 }
 
-TEST_CASE("Sweeps go on while hardware groups come and go", "[hardware]") {
+TEST_CASE("Sweeps continue while hardware groups are opened and closed", "[hardware]") {
     need_counters();
     const auto groups = open_pairs();
     const auto cpus = online_cpus();
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
-    std::atomic<int> turns = 0;
-    const std::jthread others([&](const std::stop_token& stop) {
-        while (!stop.stop_requested()) {
-            std::vector<EventGroup> guests;
-            for (int i = 0; i < 12; ++i)
-                for (const int cpu : cpus)
-                    guests.push_back(open_pair(cpu));
-            ++turns;
-        }
+    const Meta meta(groups);
+    Background others([&] {
+        std::vector<EventGroup> opened;
+        for (int i = 0; i < 12; ++i)
+            for (const int cpu : cpus)
+                opened.push_back(open_pair(cpu));
     });
-    const auto end = std::chrono::steady_clock::now() + 2s;
-    while (std::chrono::steady_clock::now() < end || turns < 3)
-        require_between_own_reads(meta, groups);
+    repeat_for(
+        2s, [&] { require_between_own_reads(meta, groups); }, [&] { return others.rounds() >= 3; });
+    others.stop();
+    REQUIRE(others.rounds() >= 3);
+}
+
+TEST_CASE("Counts that are read often grow beyond 32 bits", "[hardware]") {
+    need_counters();
+    const Cycles cycles;
+    const auto end = std::chrono::steady_clock::now() + 60s;
+    auto last = cycles.counts();
+    while (least(last) < kWrap + kWrap / 4) {
+        REQUIRE(std::chrono::steady_clock::now() < end);
+        require_between_own_reads(cycles.meta, cycles.groups);
+        const auto now = cycles.counts();
+        for (std::size_t i = 0; i < now.size(); ++i) {
+            CAPTURE(i, last, now);
+            REQUIRE(last[i] < now[i]);
+        }
+        require_agreement(now);
+        last = now;
+        std::this_thread::sleep_for(5ms);
+    }
+}
+
+TEST_CASE("Counts that are not read for a while grow beyond 32 bits", "[hardware]") {
+    need_counters();
+    const Cycles cycles;
+    const auto begin = cycles.counts()[0];
+    std::this_thread::sleep_for(200ms);
+    const auto soon = cycles.counts()[0];
+    REQUIRE(soon > begin);
+    const std::chrono::duration<double> enough = 200ms * (1.5 * kWrap / double(soon - begin));
+    CAPTURE(begin, soon, enough.count());
+    REQUIRE(enough < 60s);
+    std::this_thread::sleep_for(enough);
+
+    const auto later = cycles.counts();
+    require_agreement(later);
+    REQUIRE(least(later) > kWrap);
+    REQUIRE(cycles.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(cycles.meta.read() == concatenated(cycles.groups));
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
-// The largest meta-groups there may be.
+// The limits of groups and meta-groups.
+#include <catch2/catch_test_macros.hpp>
+
 #include <sys/resource.h>
 
-#include <catch2/catch_test_macros.hpp>
 #include <cerrno>
 
 #include "support/cpus.hpp"
@@ -28,20 +29,6 @@ void add_siblings(EventGroup& group, int cpu) {
         group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), cpu);
 }
 
-// As many members as fill the largest snapshot once one of them is large, less `spare`.
-std::vector<EventGroup> nearly_too_many(const perf_metagroup_info& info, std::size_t spare) {
-    const std::size_t frame = 32 + 8 + 16 * (1 + std::size_t{kManySiblings});
-    const std::size_t wanted = info.max_snapshot / frame + 1 - spare;
-    const auto cpus = online_cpus();
-    if (wanted > cpus.size() * (info.max_per_cpu - 1))
-        SKIP("too few CPUs for a snapshot of " << info.max_snapshot << " bytes");
-    allow_many_files();
-    std::vector<EventGroup> groups(wanted);
-    for (std::size_t i = 0; i < wanted; ++i)
-        groups[i].add(software_event(PERF_COUNT_SW_DUMMY, kFormat), cpus[i % cpus.size()]);
-    return groups;
-}
-
 }  // namespace
 
 TEST_CASE("The largest group that the kernel allows is read whole") {
@@ -49,8 +36,7 @@ TEST_CASE("The largest group that the kernel allows is read whole") {
     EventGroup group;
     group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
     add_siblings(group, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     REQUIRE(meta.read() == group.read());
 }
 
@@ -71,29 +57,65 @@ TEST_CASE("A refused attach leaves the size of a read as it was") {
     REQUIRE(meta.read() == small.read());
 }
 
-TEST_CASE("A member that would make the snapshot too large is refused, and the others stay") {
+TEST_CASE("A group that exceeds the events of its CPU is refused, and the others stay") {
+    allow_many_files();
     const Meta meta;
-    const auto groups = nearly_too_many(meta.info(), 1);
+    std::vector<EventGroup> groups(2);
+    for (EventGroup& group : groups) {
+        group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+        add_siblings(group, 0);
+    }
     REQUIRE(meta.attach(groups) == 0);
-    EventGroup large;
-    large.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
-    add_siblings(large, 0);
-    REQUIRE(meta.attach(large) == -E2BIG);
-    REQUIRE(meta.info().members == groups.size());
+    EventGroup third;
+    third.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+    for (unsigned i = 2 * (kManySiblings + 1); i < meta.info().max_events_per_cpu; ++i)
+        third.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+    REQUIRE(meta.attach(third) == -E2BIG);
+    third.fds.pop_back();
+    REQUIRE(meta.attach(third) == 0);
+    groups.push_back(std::move(third));
     REQUIRE(meta.read() == concatenated(groups));
 }
 
-TEST_CASE("A group that grows so that the snapshot is too large fails reads until it shrinks") {
+TEST_CASE("A group that outgrows the limit of its CPU is stale, and the others are read") {
+    allow_many_files();
     const Meta meta;
-    auto groups = nearly_too_many(meta.info(), 0);
-    REQUIRE(meta.attach(groups) == 0);
-    Bytes buffer(meta.info().max_snapshot);
-    add_siblings(groups.front(), online_cpus().front());
-    REQUIRE(meta.read(buffer.data(), buffer.size()) == -E2BIG);
-    REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
-    REQUIRE(meta.read(buffer.data(), buffer.size()) == -E2BIG);
-    groups.front().fds.resize(1);
-    REQUIRE(read_framed(meta).frames.size() == groups.size());
+    std::vector<EventGroup> groups;
+    for (int i = 0; i < 3; ++i) {
+        groups.push_back(open_group(0, kFormat, 1, true));
+        REQUIRE(meta.attach(groups.back()) == 0);
+    }
+    for (EventGroup& group : groups)
+        add_siblings(group, 0);
+
+    const Framed framed = read_framed(meta);
+    REQUIRE(framed.frames[0].payload == groups[0].read());
+    REQUIRE(framed.frames[1].payload == groups[1].read());
+    REQUIRE(framed.frames[2].record.status == PERF_METAGROUP_STALE);
+    REQUIRE(framed.frames[2].payload.empty());
+
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
+    Bytes buffer(1 << 20);
+    REQUIRE(meta.read(buffer.data(), buffer.size()) == -E2BIG);
+    groups[2].fds.resize(1);
     REQUIRE(meta.read() == concatenated(groups));
+}
+
+TEST_CASE("A group that grows does not enlarge the frames of others") {
+    allow_many_files();
+    std::vector<EventGroup> groups;
+    for (const int cpu : online_cpus())
+        for (int i = 0; i < 32; ++i)
+            groups.push_back(open_group(cpu, kFormat, 1, true));
+    const Meta meta(groups);
+    const auto before = read_framed(meta).head;
+    add_siblings(groups.front(), online_cpus().front());
+
+    const Framed grown = read_framed(meta);
+    REQUIRE(grown.head.layout != before.layout);
+    REQUIRE(grown.head.bytes < before.bytes + 2 * 16 * 1024);
+    for (std::size_t i = 1; i < groups.size(); ++i)
+        REQUIRE(grown.frames[i].record.frame == before.stride);
+    for (std::size_t i = 0; i < groups.size(); ++i)
+        REQUIRE(grown.frames[i].payload == groups[i].read());
 }

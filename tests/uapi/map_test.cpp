@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The mapped snapshot.
+// The mapped snapshot, without other threads.
 #include <catch2/catch_test_macros.hpp>
 
 #include <fcntl.h>
@@ -11,10 +11,9 @@
 #include <cerrno>
 #include <cstring>
 
-#include "support/cpus.hpp"
+#include "fixtures.hpp"
 #include "support/mapping.hpp"
-#include "support/meta.hpp"
-#include "support/perf.hpp"
+#include "support/process.hpp"
 
 using namespace metagroup::test;
 
@@ -32,23 +31,13 @@ void outgrow(const Meta& meta, std::vector<EventGroup>& groups, std::size_t byte
     }
 }
 
-template <typename Body>
-int in_child(Body body) {
-    const pid_t child = ::fork();
-    if (child == 0) ::_exit(body());
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
 }  // namespace
 
 TEST_CASE("A mapping shows after a sweep what a framed read gives") {
     std::vector<EventGroup> groups;
     for (int events = 1; events <= 8; ++events)
         groups.push_back(open_group(online_cpus().back(), kFormat, events, true));
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     meta.control(PERF_METAGROUP_IOC_ENABLE);
     burn_ms(2);
     meta.control(PERF_METAGROUP_IOC_DISABLE);
@@ -70,10 +59,9 @@ TEST_CASE("A mapping shows after a sweep what a framed read gives") {
     }
 }
 
-TEST_CASE("A read renews a mapping as SWEEP does") {
+TEST_CASE("A read updates a mapping as SWEEP does") {
     const auto groups = open_everywhere(kFormat, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     const Mapping mapping(meta);
     const Framed read = read_framed(meta);
     const Framed mapped = mapping.framed();
@@ -97,27 +85,85 @@ TEST_CASE("A snapshot can be mapped before anything is attached") {
     REQUIRE(mapping.framed().frames.at(0).payload == group.read());
 }
 
-TEST_CASE("A member that no sweep has seen to is mapped as stale, from before") {
+TEST_CASE("After ATTACH and DETACH a mapping shows no frames until the next sweep") {
     const Meta meta;
     const Mapping mapping(meta);
-    meta.sweep();
     const EventGroup group = open_group(0, kFormat, 1);
+    const EventGroup other = open_group(0, kFormat, 1);
     REQUIRE(meta.attach(group) == 0);
-    const Framed mapped = mapping.framed();
-    REQUIRE(mapped.frames.at(0).record.status == PERF_METAGROUP_STALE);
-    REQUIRE(mapped.frames[0].record.time < mapped.head.begin);
-    REQUIRE(mapped.frames[0].payload.empty());
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.framed().frames.size() == 1);
+    REQUIRE(meta.attach(other) == 0);
+    REQUIRE(mapping.framed().frames.empty());
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.framed().frames.size() == 2);
+    REQUIRE(meta.detach(0) == 0);
+    REQUIRE(mapping.framed().frames.empty());
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.framed().frames.size() == 1);
 }
 
-TEST_CASE("Every sweep leaves the version even and different") {
+TEST_CASE("Every sweep is published in the other copy") {
     const Meta meta;
     const Mapping mapping(meta);
     for (int round = 0; round < 3; ++round) {
         const unsigned before = mapping.version();
         meta.sweep();
-        REQUIRE(mapping.version() != before);
-        REQUIRE(mapping.version() % 2 == 0);
+        REQUIRE(mapping.version() == before + 1);
     }
+}
+
+TEST_CASE("A sweep leaves the copy of the sweep before as it was") {
+    const auto groups = open_everywhere(kFormat, 2);
+    const Meta meta(groups);
+    const Mapping mapping(meta);
+    const auto bytes_of = [&](unsigned version) {
+        perf_metagroup_map map;
+        std::memcpy(&map, mapping.bytes(), sizeof(map));
+        const unsigned char* const at = mapping.bytes() + map.offset[version % 2];
+        return Bytes(at, at + meta.info().framed_size);
+    };
+    for (int round = 0; round < 4; ++round) {
+        REQUIRE(meta.sweep() == 0);
+        const unsigned version = mapping.version();
+        const Bytes before = bytes_of(version);
+        REQUIRE(meta.sweep() == 0);
+        REQUIRE(bytes_of(version) == before);
+    }
+}
+
+TEST_CASE("A sweep of some CPUs leaves the records of others as new as they were") {
+    const auto groups = open_everywhere(kFormat, 2);
+    const auto cpus = online_cpus();
+    const Meta meta(groups);
+    const Mapping mapping(meta);
+    REQUIRE(meta.sweep() == 0);
+    for (int round = 0; round < 4; ++round) {
+        const Framed all = mapping.framed();
+        REQUIRE(meta.sweep_on({cpus[static_cast<std::size_t>(round) % 2]}) == 0);
+        const Framed some = mapping.framed();
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            CAPTURE(round, i);
+            REQUIRE(some.frames[i].payload.size() == all.frames[i].payload.size());
+            if (i == static_cast<std::size_t>(round) % 2) {
+                REQUIRE(some.frames[i].record.time >= some.head.begin);
+            } else {
+                REQUIRE(some.frames[i].record.time == all.frames[i].record.time);
+                REQUIRE(some.frames[i].payload == all.frames[i].payload);
+            }
+        }
+    }
+}
+
+TEST_CASE("Pages of a mapping that were dropped are mapped again") {
+    const auto groups = open_everywhere(kFormat, 2, true);
+    const Meta meta(groups);
+    const Mapping mapping(meta);
+    REQUIRE(meta.sweep() == 0);
+    REQUIRE(mapping.framed().frames.size() == groups.size());
+    void* const at = const_cast<unsigned char*>(mapping.bytes());
+    REQUIRE(::madvise(at, mapping.size(), MADV_DONTNEED) == 0);
+    REQUIRE(mapping.framed().frames.back().payload == groups.back().read());
 }
 
 TEST_CASE("A mapping cannot be written, now or later") {
@@ -147,7 +193,8 @@ TEST_CASE("Only the beginning of a snapshot can be mapped, and no more than ther
 
     std::vector<EventGroup> groups;
     outgrow(meta, groups, 3 * kPage);
-    REQUIRE(try_to_map(meta.fd(), meta.info().framed_size, PROT_READ, MAP_SHARED) == 0);
+    REQUIRE(try_to_map(meta.fd(), meta.info().map_size, PROT_READ, MAP_SHARED) == 0);
+    REQUIRE(try_to_map(meta.fd(), meta.info().map_size + kPage, PROT_READ, MAP_SHARED) == -EINVAL);
     REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED) == 0);
     REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED, kPage) == -EINVAL);
 }
@@ -162,10 +209,9 @@ TEST_CASE("A mapping cannot be enlarged") {
     REQUIRE(errno == EFAULT);
 }
 
-TEST_CASE("A private mapping shows what sweeps find, too") {
+TEST_CASE("A private mapping shows every sweep") {
     const EventGroup group = open_group(0, kFormat, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     const Mapping mapping(meta, 0, MAP_PRIVATE);
     REQUIRE(meta.sweep() == 0);
     REQUIRE(mapping.framed().frames.at(0).payload == group.read());
@@ -180,7 +226,7 @@ TEST_CASE("A handle must be open for reading to be mapped") {
     REQUIRE(try_to_map(reading.get(), kPage, PROT_READ, MAP_SHARED) == 0);
 }
 
-TEST_CASE("A mapping that the snapshot has outgrown says so and stays as it was") {
+TEST_CASE("A mapping that the snapshot has outgrown is marked MOVED and does not change") {
     const Meta meta;
     std::vector<EventGroup> groups;
     groups.push_back(open_group(0, kFormat, 4, true));
@@ -192,7 +238,6 @@ TEST_CASE("A mapping that the snapshot has outgrown says so and stays as it was"
 
     outgrow(meta, groups, 8 * kPage);
     REQUIRE(old.moved());
-    REQUIRE(old.version() % 2 == 0);
     const Bytes frozen(old.bytes(), old.bytes() + old.size());
 
     const Mapping fresh(meta);
@@ -207,24 +252,20 @@ TEST_CASE("A mapping that the snapshot has outgrown says so and stays as it was"
 
 TEST_CASE("A group that grows in a sweep moves the snapshot, and nothing is lost") {
     EventGroup group = open_group(online_cpus().back(), kFormat, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     const Mapping old(meta, kPage);
     while (group.fds.size() < 600)
         group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), online_cpus().back());
     REQUIRE(meta.sweep() == 0);
     REQUIRE(old.moved());
-    REQUIRE(old.version() % 2 == 0);
     const Mapping fresh(meta);
     REQUIRE_FALSE(fresh.moved());
-    REQUIRE(fresh.version() % 2 == 0);
     REQUIRE(fresh.framed().frames.at(0).payload == group.read());
 }
 
-TEST_CASE("Members come and go under a mapping") {
+TEST_CASE("A mapping shows members that are attached after all were detached") {
     const auto groups = open_everywhere(kFormat, 2, true);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     const Mapping mapping(meta);
     for (unsigned member = 0; member < groups.size(); ++member)
         REQUIRE(meta.detach(member) == 0);
@@ -251,7 +292,7 @@ TEST_CASE("A mapping outlives the descriptor, and the members are free when both
     REQUIRE(Meta().attach(groups) == 0);
 }
 
-TEST_CASE("A part of a mapping can be given back") {
+TEST_CASE("A part of a mapping can be unmapped") {
     const Meta meta;
     std::vector<EventGroup> groups;
     outgrow(meta, groups, 3 * kPage);
@@ -259,15 +300,15 @@ TEST_CASE("A part of a mapping can be given back") {
     void* const second = const_cast<unsigned char*>(mapping.bytes()) + kPage;
     REQUIRE(::munmap(second, kPage) == 0);
     REQUIRE(meta.sweep() == 0);
-    REQUIRE(mapping.version() % 2 == 0);
-    const auto& third = *reinterpret_cast<const unsigned char*>(mapping.bytes() + 2 * kPage);
-    REQUIRE(third == third);  // no SIGSEGV, nor SIGBUS
+    REQUIRE_FALSE(mapping.moved());
+    const Mapping whole(meta);
+    REQUIRE(std::equal(mapping.bytes() + 2 * kPage, mapping.bytes() + 3 * kPage,
+                       whole.bytes() + 2 * kPage));
 }
 
 TEST_CASE("A forked child sees the sweeps of its parent") {
     const EventGroup group = open_group(0, kFormat, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     const Mapping mapping(meta);
     REQUIRE(meta.sweep() == 0);
     const pid_t child = ::fork();
@@ -285,10 +326,9 @@ TEST_CASE("A forked child sees the sweeps of its parent") {
     REQUIRE(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("Another process maps for itself and sees all that a sweep finds") {
+TEST_CASE("A mapping of another process shows its sweeps") {
     const auto groups = open_everywhere(kFormat, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     const int status = in_child([&] {
         const Mapping mapping(meta);
         if (meta.sweep()) return 1;

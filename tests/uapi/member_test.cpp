@@ -7,11 +7,8 @@
 
 #include <array>
 #include <cerrno>
-#include <cstring>
 
-#include "support/cpus.hpp"
-#include "support/meta.hpp"
-#include "support/perf.hpp"
+#include "fixtures.hpp"
 
 using namespace metagroup::test;
 
@@ -19,22 +16,15 @@ namespace {
 
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
-std::uint64_t first_word(const Bytes& bytes) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, bytes.data(), sizeof(word));
-    return word;
-}
-
 }  // namespace
 
-TEST_CASE("GET_MEMBER tells cpu, state, events, read format, payload size and ids") {
+TEST_CASE("GET_MEMBER returns CPU, status, events, read format, payload size and ids") {
     const int cpu = online_cpus().back();
     const EventGroup group = open_group(cpu, kFormat, 3);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     std::array<__u64, 4> ids{7, 7, 7, 7};
     perf_metagroup_member arg{};
-    arg.ids = reinterpret_cast<std::uintptr_t>(ids.data());
+    arg.ids = address(ids.data());
     arg.max_ids = ids.size();
     REQUIRE(meta.member(arg) == 0);
     REQUIRE(arg.cpu == static_cast<unsigned>(cpu));
@@ -48,42 +38,38 @@ TEST_CASE("GET_MEMBER tells cpu, state, events, read format, payload size and id
     REQUIRE(ids[3] == 7);
 }
 
-TEST_CASE("GET_MEMBER writes no more ids than there is room for") {
+TEST_CASE("GET_MEMBER writes no more ids than there is room for, and none without an address") {
     const EventGroup group = open_group(0, kFormat, 3);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     std::array<__u64, 2> ids{7, 7};
     perf_metagroup_member arg{};
-    arg.ids = reinterpret_cast<std::uintptr_t>(ids.data());
+    arg.max_ids = 8;
+    REQUIRE(meta.member(arg) == 0);
+    REQUIRE(arg.events == 3);
+    arg.ids = address(ids.data());
     arg.max_ids = 1;
     REQUIRE(meta.member(arg) == 0);
     REQUIRE(arg.events == 3);
     REQUIRE(ids[0] == group.id(0));
     REQUIRE(ids[1] == 7);
-}
 
-TEST_CASE("GET_MEMBER refuses a place for ids that is not memory") {
-    const EventGroup group = open_group(0, kFormat, 1);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
-    perf_metagroup_member arg{};
     arg.max_ids = ~0U;
-    REQUIRE(meta.member(arg) == -EFAULT);
-    arg.ids = ~0ULL << 12;
-    REQUIRE(meta.member(arg) == -EFAULT);
+    for (const __u64 invalid : {__u64{8}, ~0ULL << 12}) {
+        arg.ids = invalid;
+        REQUIRE(meta.member(arg) == -EFAULT);
+    }
 }
 
-TEST_CASE("GET_MEMBER sees a member being disabled and enabled") {
+TEST_CASE("GET_MEMBER shows that a member is disabled or enabled") {
     const EventGroup group = open_group(0, kFormat, 2);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     group.control(PERF_EVENT_IOC_DISABLE);
     REQUIRE(meta.member(0).status == PERF_METAGROUP_OFF);
     group.control(PERF_EVENT_IOC_ENABLE);
     REQUIRE(meta.member(0).status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("Members that do not exist cannot be asked for or detached") {
+TEST_CASE("GET_MEMBER and DETACH of unknown members fail") {
     const Meta meta;
     perf_metagroup_member arg{};
     REQUIRE(meta.member(arg) == -ENOENT);
@@ -96,13 +82,12 @@ TEST_CASE("Members that do not exist cannot be asked for or detached") {
     REQUIRE(meta.info().members == 1);
 }
 
-TEST_CASE("Detaching leaves the others their numbers and their order") {
+TEST_CASE("The other members keep their numbers and order after DETACH") {
     const auto cpus = online_cpus();
     std::vector<EventGroup> groups;
     for (std::size_t i = 0; i < 5; ++i)
         groups.push_back(open_group(cpus[i % cpus.size()], PERF_FORMAT_GROUP, 1 + int(i), true));
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     REQUIRE(meta.detach(3) == 0);
     REQUIRE(meta.detach(0) == 0);
     groups.erase(groups.begin() + 3);
@@ -126,7 +111,7 @@ TEST_CASE("Numbers of detached members are not used again") {
     REQUIRE(meta.info().cpus == 0);
 }
 
-TEST_CASE("Frames need not stay large after a large member has left") {
+TEST_CASE("The snapshot is smaller after a large member is detached") {
     const Meta meta;
     REQUIRE(meta.attach(open_group(0, kFormat, 40)) == 0);
     const auto large = meta.info().framed_size;
@@ -135,10 +120,9 @@ TEST_CASE("Frames need not stay large after a large member has left") {
     REQUIRE(meta.info().framed_size < large);
 }
 
-TEST_CASE("DISABLE stops leaders and siblings, ENABLE lets them go on") {
+TEST_CASE("DISABLE stops leaders and siblings, ENABLE starts them") {
     const auto groups = open_everywhere(PERF_FORMAT_GROUP, 2);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     const Bytes stopped = meta.read();
     burn_ms(3);
@@ -149,13 +133,10 @@ TEST_CASE("DISABLE stops leaders and siblings, ENABLE lets them go on") {
 }
 
 TEST_CASE("ENABLE reaches siblings that were opened disabled") {
-    EventGroup group;
     auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
     attr.disabled = 1;
-    group.add(attr, 0);
-    group.add(attr, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const EventGroup group = group_of(0, {attr, attr});
+    const Meta meta(group);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
     burn_ms(3);
     std::uint64_t sibling = 0;
@@ -165,13 +146,12 @@ TEST_CASE("ENABLE reaches siblings that were opened disabled") {
 
 TEST_CASE("RESET sets the counts of leaders and siblings to zero") {
     const EventGroup group = open_group(0, 0, 2);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     burn_ms(2);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
-    REQUIRE(first_word(meta.read()) > 0);
+    REQUIRE(words(meta.read()).at(0) > 0);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_RESET) == 0);
-    REQUIRE(first_word(meta.read()) == 0);
+    REQUIRE(words(meta.read()).at(0) == 0);
     std::uint64_t sibling = 1;
     REQUIRE(::read(group.fds[1].get(), &sibling, sizeof(sibling)) == sizeof(sibling));
     REQUIRE(sibling == 0);

@@ -1,33 +1,24 @@
 // SPDX-License-Identifier: MIT
-// The ioctl SWEEP: which CPUs, and whereto.
-#include <fcntl.h>
-#include <sys/ioctl.h>
-#include <array>
+// The ioctl SWEEP: its mask and its buffer.
 #include <catch2/catch_test_macros.hpp>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <limits>
 #include <thread>
 
-#include "support/cpus.hpp"
+#include "fixtures.hpp"
 #include "support/mapping.hpp"
-#include "support/meta.hpp"
-#include "support/perf.hpp"
-#include "support/testpmu.hpp"
 
 using namespace metagroup::test;
 
 namespace {
 
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-
-template <typename T>
-__u64 address(T* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-}
 
 // Two stopped groups on every CPU, not side by side.
 struct Two {
@@ -64,10 +55,8 @@ TEST_CASE("A raw sweep of some CPUs is the reads of their leaders") {
     const Two two;
     for (std::size_t cpu = 0; cpu < online_cpus().size(); ++cpu) {
         Bytes expected;
-        for (const std::size_t index : two.on(cpu)) {
-            const Bytes one = two.groups[index].read();
-            expected.insert(expected.end(), one.begin(), one.end());
-        }
+        for (const std::size_t index : two.on(cpu))
+            expected = concatenated({expected, two.groups[index].read()});
         REQUIRE(two.meta.sweep_copy({online_cpus()[cpu]}) == expected);
     }
 }
@@ -79,8 +68,7 @@ TEST_CASE("A sweep of all CPUs named one by one is a read") {
 
 TEST_CASE("Members on the other CPUs keep their records") {
     const auto groups = open_everywhere(kFormat, 2);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     const Mapping mapping(meta);
     REQUIRE(meta.sweep() == 0);
     const Framed before = mapping.framed();
@@ -96,15 +84,13 @@ TEST_CASE("Members on the other CPUs keep their records") {
     REQUIRE(after.frames.back().payload != before.frames.back().payload);
 }
 
-TEST_CASE("A sweep interrupts the CPUs that it was asked for and no others") {
+TEST_CASE("A sweep of some CPUs interrupts no others") {
     const auto cpus = online_cpus();
     if (cpus.size() < 3) SKIP("needs three CPUs");
     const auto groups = open_everywhere(kFormat, 2);
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     const int chosen = cpus.back();
-    constexpr unsigned kSweeps = 1000;
-    run_on(cpus[0]);
+    const OnFirstCpu here;
     std::vector<std::uint64_t> calls(cpus.size());
     for (std::size_t i = 0; i < cpus.size(); ++i)
         calls[i] = function_calls(cpus[i]);
@@ -112,16 +98,15 @@ TEST_CASE("A sweep interrupts the CPUs that it was asked for and no others") {
         meta.sweep_on({chosen});
     for (std::size_t i = 0; i < cpus.size(); ++i)
         calls[i] = function_calls(cpus[i]) - calls[i];
-    run_anywhere();
     CAPTURE(calls);
-    // Calls that queue up together come as one interrupt; a few are others'.
+    // Calls that are queued together are one interrupt; a few have other causes.
     REQUIRE(calls.back() >= kSweeps / 2);
     REQUIRE(calls.back() <= kSweeps * 11 / 10);
     for (std::size_t i = 1; i + 1 < cpus.size(); ++i)
         REQUIRE(calls[i] < kSweeps / 10);
 }
 
-TEST_CASE("Bits beyond the CPUs of the machine mean nothing") {
+TEST_CASE("Bits beyond the CPUs of the machine are ignored") {
     const Two two;
     std::vector<__u64> words(1024, ~0ULL);
     words[0] = 1;
@@ -135,7 +120,7 @@ TEST_CASE("Bits beyond the CPUs of the machine mean nothing") {
     REQUIRE(got == static_cast<long>(two.meta.sweep_copy({0}).size()));
 }
 
-TEST_CASE("A sweep of no CPU gives a header, or nothing") {
+TEST_CASE("A sweep of no CPU is a header in FRAMED and nothing in RAW") {
     const Two two;
     REQUIRE(two.meta.sweep_copy({}).empty());
     REQUIRE(two.meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
@@ -144,15 +129,14 @@ TEST_CASE("A sweep of no CPU gives a header, or nothing") {
     REQUIRE(none.head.sequence == 2);
 }
 
-TEST_CASE("A CPU that has no members can be asked for") {
+TEST_CASE("A sweep of a CPU without members has none") {
     const EventGroup group = open_group(0, kFormat, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+    const Meta meta(group);
     REQUIRE(meta.sweep_copy({1}).empty());
     REQUIRE(meta.sweep_copy({0, 1}) == group.read());
 }
 
-TEST_CASE("SWEEP with nothing said is a sweep of all CPUs without a copy") {
+TEST_CASE("SWEEP without arguments sweeps all CPUs and copies nothing") {
     const Two two;
     const Mapping mapping(two.meta);
     REQUIRE(two.meta.sweep() == 0);
@@ -163,36 +147,37 @@ TEST_CASE("SWEEP with nothing said is a sweep of all CPUs without a copy") {
         REQUIRE(frame.record.time >= mapped.head.begin);
 }
 
-TEST_CASE("SWEEP refuses what makes no sense, and sweeps nothing") {
+TEST_CASE("SWEEP with invalid arguments is refused and sweeps nothing") {
     const Two two;
     const Mapping mapping(two.meta);
     std::vector<__u64> words(1025, 1);
     Bytes buffer(64 * 1024);
-    perf_metagroup_sweep many{}, no_words{}, no_address{}, no_size{}, no_buffer{}, flag{}, more{};
-    many.cpus = address(words.data());
-    many.nr_words = 1025;
-    no_words.cpus = address(words.data());
-    no_address.nr_words = 1;
-    no_size.buffer = address(buffer.data());
-    no_buffer.buffer_size = buffer.size();
-    flag.flags = 1;
-    more.reserved = 1;
-    REQUIRE(two.meta.sweep(many) == -EINVAL);
-    REQUIRE(two.meta.sweep(no_words) == -EINVAL);
-    REQUIRE(two.meta.sweep(no_address) == -EINVAL);
-    REQUIRE(two.meta.sweep(no_size) == -EINVAL);
-    REQUIRE(two.meta.sweep(no_buffer) == -EINVAL);
-    REQUIRE(two.meta.sweep(flag) == -EINVAL);
-    REQUIRE(two.meta.sweep(more) == -EINVAL);
+    const auto sweep = [&](__u64 cpus, __u32 nr_words, __u64 to, __u64 size, __u32 flags,
+                           __u32 reserved) {
+        perf_metagroup_sweep arg{};
+        arg.cpus = cpus;
+        arg.nr_words = nr_words;
+        arg.buffer = to;
+        arg.buffer_size = size;
+        arg.flags = flags;
+        arg.reserved = reserved;
+        return two.meta.sweep(arg);
+    };
+    REQUIRE(sweep(address(words.data()), 1025, 0, 0, 0, 0) == -EINVAL);
+    REQUIRE(sweep(address(words.data()), 0, 0, 0, 0, 0) == -EINVAL);
+    REQUIRE(sweep(0, 1, 0, 0, 0, 0) == -EINVAL);
+    REQUIRE(sweep(0, 0, address(buffer.data()), 0, 0, 0) == -EINVAL);
+    REQUIRE(sweep(0, 0, 0, buffer.size(), 0, 0) == -EINVAL);
+    REQUIRE(sweep(0, 0, 0, 0, 1, 0) == -EINVAL);
+    REQUIRE(sweep(0, 0, 0, 0, 0, 1) == -EINVAL);
     REQUIRE(mapping.framed().head.sequence == 0);
 }
 
-TEST_CASE("A mask or a buffer that is not memory fails the sweep and loses nothing") {
+TEST_CASE("A mask or a buffer with an invalid address fails the sweep and loses nothing") {
     const Two two;
     __u64 word = 1;
     Bytes buffer(64 * 1024);
-    for (const unsigned format :
-         std::initializer_list<unsigned>{PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format : kFormats) {
         CAPTURE(format);
         REQUIRE(two.meta.set_format(format) == 0);
         perf_metagroup_sweep arg{};
@@ -207,7 +192,7 @@ TEST_CASE("A mask or a buffer that is not memory fails the sweep and loses nothi
             arg.buffer = bad;
             REQUIRE(two.meta.sweep(arg) == -EFAULT);
         }
-        // A mask that ends where memory does.
+        // A mask at the end of mapped memory.
         void* const page =
             ::mmap(nullptr, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         REQUIRE(::munmap(static_cast<char*>(page) + 4096, 4096) == 0);
@@ -223,10 +208,9 @@ TEST_CASE("A mask or a buffer that is not memory fails the sweep and loses nothi
     REQUIRE(two.meta.read() == concatenated(two.groups));
 }
 
-TEST_CASE("A buffer that the chosen CPUs fill to the last byte is large enough, one less is not") {
+TEST_CASE("A buffer of exactly the size of a sweep is large enough, one byte less is not") {
     const Two two;
-    for (const unsigned format :
-         std::initializer_list<unsigned>{PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED}) {
+    for (const unsigned format : kFormats) {
         CAPTURE(format);
         REQUIRE(two.meta.set_format(format) == 0);
         Bytes buffer(two.meta.sweep_copy({0}).size());
@@ -244,15 +228,11 @@ TEST_CASE("A buffer that the chosen CPUs fill to the last byte is large enough, 
     }
 }
 
-TEST_CASE("The error of a member elsewhere is no error of a sweep of other CPUs") {
-    const auto attr = testpmu_event(kFormat);
-    if (!attr) SKIP("the module metagroup_testpmu is not loaded");
-    EventGroup bad;
-    bad.add(*attr, 0);
+TEST_CASE("The error of a member is no error of a sweep of other CPUs") {
+    const auto attr = testpmu_or_skip(kFormat);
+    const EventGroup bad = group_of(0, {attr});
     const EventGroup fine = open_group(1, kFormat, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(bad) == 0);
-    REQUIRE(meta.attach(fine) == 0);
+    const Meta meta(bad, fine);
     Bytes buffer(4096);
     testpmu_set_read_error(EIO);
     const long both = meta.read(buffer.data(), buffer.size());
@@ -265,16 +245,13 @@ TEST_CASE("The error of a member elsewhere is no error of a sweep of other CPUs"
     REQUIRE(meta.sweep_copy({0}).size() == bad.read().size());
 }
 
-TEST_CASE("A member that its PMU has moved is read by a sweep of the CPU where it is known") {
-    const auto attr = testpmu_event(kFormat);
-    if (!attr) SKIP("the module metagroup_testpmu is not loaded");
-    EventGroup group;
-    group.add(*attr, 0);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
+TEST_CASE("A sweep of a moved member's old CPU finds its new CPU") {
+    const auto attr = testpmu_or_skip(kFormat);
+    const EventGroup group = group_of(0, {attr});
+    const Meta meta(group);
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     testpmu_move(0, 1);
-    // It is found to have left, and is CPU 1's from now on.
+    // It is a member of CPU 1 from now on.
     REQUIRE(take_apart(meta.sweep_copy({0})).head.count == 0);
     const Framed there = take_apart(meta.sweep_copy({1}));
     testpmu_move(1, 0);
@@ -286,9 +263,7 @@ TEST_CASE("A member that its PMU has moved is read by a sweep of the CPU where i
 TEST_CASE("A group that has grown is read whole by a sweep of its CPU") {
     EventGroup group = open_group(1, kFormat, 1, true);
     const EventGroup other = open_group(0, kFormat, 1, true);
-    const Meta meta;
-    REQUIRE(meta.attach(group) == 0);
-    REQUIRE(meta.attach(other) == 0);
+    const Meta meta(group, other);
     while (group.fds.size() < 100)
         group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 1);
     REQUIRE(meta.sweep_copy({0}) == other.read());
@@ -298,8 +273,7 @@ TEST_CASE("A group that has grown is read whole by a sweep of its CPU") {
 TEST_CASE("Sweeps of one meta-group with different masks do not disturb each other") {
     const auto groups = open_everywhere(PERF_FORMAT_GROUP, 2);
     const auto cpus = online_cpus();
-    const Meta meta;
-    REQUIRE(meta.attach(groups) == 0);
+    const Meta meta(groups);
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     std::atomic<int> bad = 0;
     const auto sweeper = [&](std::size_t index) {
@@ -310,23 +284,16 @@ TEST_CASE("Sweeps of one meta-group with different masks do not disturb each oth
                    one.head.end < one.frames[0].record.time;
         }
     };
-    std::thread one(sweeper, 0), two(sweeper, 1), three(sweeper, cpus.size() - 1);
-    one.join();
-    two.join();
-    three.join();
+    { const std::jthread one(sweeper, 0), two(sweeper, 1), three(sweeper, cpus.size() - 1); }
     REQUIRE(bad == 0);
 }
 
-TEST_CASE("A sweep into a buffer is refused where reads are") {
-    const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 1);
-    const Fd write_only(::open(PERF_METAGROUP_DEVICE, O_WRONLY | O_CLOEXEC));
-    REQUIRE(write_only);
+TEST_CASE("A sweep into a buffer is refused on a write-only handle") {
+    const Meta write_only{Fd(::open(PERF_METAGROUP_DEVICE, O_WRONLY | O_CLOEXEC))};
     std::array<unsigned char, 4096> buffer{};
     perf_metagroup_sweep arg{};
-    arg.size = sizeof(arg);
-    REQUIRE(::ioctl(write_only.get(), PERF_METAGROUP_IOC_SWEEP, &arg) == 0);
-    arg.buffer = reinterpret_cast<std::uintptr_t>(buffer.data());
+    REQUIRE(write_only.sweep(arg) == 0);
+    arg.buffer = address(buffer.data());
     arg.buffer_size = buffer.size();
-    REQUIRE(::ioctl(write_only.get(), PERF_METAGROUP_IOC_SWEEP, &arg) == -1);
-    REQUIRE(errno == EBADF);
+    REQUIRE(write_only.sweep(arg) == -EBADF);
 }

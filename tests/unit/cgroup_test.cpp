@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
-#include "cgroup.hpp"
-
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <system_error>
 
+#include "error_from.hpp"
 #include "support/temp_tree.hpp"
+#include "system.hpp"
 
 using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
+using metagroup::Cause;
 using metagroup::detail::cgroup_root;
 using metagroup::detail::open_cgroup;
+using metagroup::test::error_from;
 using metagroup::test::TempTree;
 
 namespace {
@@ -43,8 +43,9 @@ TEST_CASE("A blank in the path of the cgroups is no end of it") {
 TEST_CASE("Without cgroups the error says how to mount them") {
     TempTree tree;
     tree.file("mounts", "proc /proc proc rw 0 0");
-    CHECK_THROWS_MATCHES(cgroup_root(tree.path("mounts")), std::system_error,
-                         MessageMatches(ContainsSubstring("mount -t cgroup2")));
+    const auto error = error_from([&] { cgroup_root(tree.path("mounts")); });
+    CHECK(error.cause() == Cause::no_cgroup);
+    CHECK_THAT(error.remedy(), ContainsSubstring("mount -t cgroup2"));
 }
 
 TEST_CASE("A cgroup is found by its path, with the root or without") {
@@ -57,7 +58,20 @@ TEST_CASE("A cgroup is found by its path, with the root or without") {
 
 TEST_CASE("A cgroup that is not there is named, with where cgroups are") {
     TempTree tree;
-    CHECK_THROWS_MATCHES(
-        open_cgroup("system.slcie", tree.path()), std::system_error,
-        MessageMatches(ContainsSubstring("system.slcie") && ContainsSubstring(tree.path())));
+    const auto error = error_from([&] { open_cgroup("system.slcie", tree.path()); });
+    CHECK(error.cause() == Cause::no_cgroup);
+    CHECK_THAT(error.failed(), ContainsSubstring("system.slcie") && ContainsSubstring(tree.path()));
+}
+
+TEST_CASE("A path that leads out of the cgroups is no cgroup") {
+    TempTree tree;
+    tree.file("cgroups/busy/cgroup.procs", "1");
+    const std::string root = tree.path("cgroups");
+    CHECK(open_cgroup("busy/../busy", root));
+    for (const std::string& name : {std::string(".."), std::string("../.."), root + "/../.."}) {
+        CAPTURE(name);
+        const auto error = error_from([&] { open_cgroup(name, root); });
+        CHECK(error.cause() == Cause::no_cgroup);
+        CHECK_THAT(error.failed(), ContainsSubstring("cgroup \"" + name + '"'));
+    }
 }

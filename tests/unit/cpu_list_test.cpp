@@ -6,16 +6,19 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
 #include <stdexcept>
-#include <system_error>
 #include <vector>
 
-#include "cpu_list_parser.hpp"
-#include "support/temp_tree.hpp"
+#include "error_from.hpp"
+#include "support/fake_system.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+using metagroup::Cause;
 using metagroup::CpuList;
+using metagroup::Error;
+using metagroup::test::error_from;
 
 namespace {
 std::vector<int> numbers(const CpuList& list) {
@@ -52,8 +55,8 @@ TEST_CASE("a wrong CPU list is refused with text, column and remedy") {
         {"0,,1", "column 3", "missing"},
         {"0-", "column 3", "missing"},
         {"3-1", "column 1", "write 1-3"},
-        {"0-3,2", "column 5", "CPU 2 stands twice"},
-        {"1,1", "column 3", "stands twice"},
+        {"0-3,2", "column 5", "duplicate CPU 2"},
+        {"1,1", "column 3", "duplicate CPU 1"},
         {"0 1", "column 2", "unexpected"},
         {" 0", "column 1", "not a CPU number"},
         {"0x1", "column 2", "unexpected"},
@@ -66,13 +69,22 @@ TEST_CASE("a wrong CPU list is refused with text, column and remedy") {
     }));
     CAPTURE(wrong.text);
     REQUIRE_THROWS_MATCHES(
-        CpuList::parse(wrong.text), std::invalid_argument,
+        CpuList::parse(wrong.text), Error,
         MessageMatches(ContainsSubstring(wrong.message) && ContainsSubstring(wrong.column) &&
                        ContainsSubstring('"' + std::string(wrong.text) + '"')));
 }
 
-TEST_CASE("a NUL in a CPU list does not hide what is wrong") {
-    CHECK_THROWS_MATCHES(CpuList::parse(std::string_view("0\0", 2)), std::invalid_argument,
+TEST_CASE("a wrong CPU list has place, reason and remedy apart") {
+    const Error error = error_from([] { CpuList::parse("3-1"); });
+    CHECK(error.cause() == Cause::syntax);
+    CHECK(error.code().value() == EINVAL);
+    CHECK(error.failed() == "CPU list \"3-1\", column 1");
+    CHECK(error.reason() == "range 3-1 runs backwards");
+    CHECK(error.remedy() == "write 1-3");
+}
+
+TEST_CASE("a NUL in a CPU list does not hide the error") {
+    CHECK_THROWS_MATCHES(CpuList::parse(std::string_view("0\0", 2)), Error,
                          MessageMatches(ContainsSubstring("column 2: unexpected")));
 }
 
@@ -82,24 +94,25 @@ TEST_CASE("a CPU list made of numbers is checked like a text") {
     CHECK(CpuList(std::vector<int>{}).empty());
 }
 
-TEST_CASE("the words of a CPU list ask the system") {
-    metagroup::test::TempTree tree;
-    tree.file("online", "0,2-3").file("possible", "0-7");
-    metagroup::detail::SystemPaths paths;
-    paths.cpus = tree.path();
-    CHECK(metagroup::detail::parse_cpu_list("all", paths).to_string() == "0,2-3");
-    CHECK(metagroup::detail::parse_cpu_list("online", paths).to_string() == "0,2-3");
-    CHECK(metagroup::detail::parse_cpu_list("possible", paths).to_string() == "0-7");
+TEST_CASE("the words of a CPU list are replaced by lists of the system") {
+    const metagroup::test::FakeSystem fake;
+    const auto parsed = [&](const char* word) {
+        return metagroup::detail::parse_cpu_list(word, fake.paths).to_string();
+    };
+    CHECK(parsed("all") == "0,2-3");
+    CHECK(parsed("online") == "0,2-3");
+    CHECK(parsed("possible") == "0-7");
 }
 
-TEST_CASE("a system without sysfs is a system error") {
+TEST_CASE("a system without sysfs is an error that names the file") {
     metagroup::detail::SystemPaths paths;
     paths.cpus = "/nonexistent";
-    CHECK_THROWS_MATCHES(metagroup::detail::online_cpus(paths), std::system_error,
-                         MessageMatches(ContainsSubstring("/nonexistent/online")));
+    const Error error = error_from([&] { metagroup::detail::online_cpus(paths); });
+    CHECK(error.cause() == Cause::no_sysfs);
+    CHECK_THAT(error.failed(), ContainsSubstring("/nonexistent/online"));
 }
 
-TEST_CASE("this machine has a CPU online") {
+TEST_CASE("an online CPU is possible, and there is one") {
     CHECK_FALSE(CpuList::online().empty());
     CHECK(CpuList::online().intersect(CpuList::possible()) == CpuList::online());
 }
@@ -113,8 +126,11 @@ TEST_CASE("CPU lists intersect") {
 
 TEST_CASE("the mask of a CPU list has a bit for each CPU, in words of 64") {
     using Words = std::vector<std::uint64_t>;
-    CHECK(CpuList().mask().empty());
-    CHECK(CpuList({0, 1, 63}).mask() == Words{0x8000000000000003});
-    CHECK(CpuList({64}).mask() == Words{0, 1});
-    CHECK(CpuList({3, 130}).mask() == Words{8, 0, 4});
+    const auto words = [](const CpuList& list) {
+        return Words(list.mask().begin(), list.mask().end());
+    };
+    CHECK(words(CpuList()) == Words{0});
+    CHECK(words(CpuList({0, 1, 63})) == Words{0x8000000000000003});
+    CHECK(words(CpuList({64})) == Words{0, 1});
+    CHECK(words(CpuList({3, 130})) == Words{8, 0, 4});
 }

@@ -36,7 +36,7 @@ TEST_CASE("a delta subtracts counts and times of each member") {
     const Delta delta(older, newer);
     REQUIRE(delta.size() == 2);
     CHECK(delta.elapsed_ns() == 700);
-    CHECK(delta.left() == 0);
+    CHECK(delta.removed_count() == 0);
     CHECK(delta[0].match() == Match::ok);
     CHECK(delta[0].raw(0) == 15);
     CHECK(delta[0].elapsed_ns() == 200);
@@ -81,7 +81,7 @@ TEST_CASE("members are matched by number when some joined or left") {
     CHECK_FALSE(delta[2].raw(0));
     CHECK_FALSE(delta[2].time_enabled());
     CHECK_FALSE(delta[2].elapsed_ns());
-    CHECK(delta.left() == 1);
+    CHECK(delta.removed_count() == 1);
 }
 
 TEST_CASE("members that are not the same any more are not subtracted") {
@@ -110,7 +110,7 @@ TEST_CASE("the delta to a snapshot never read has only members that joined") {
     const Snapshot newer = snapshot(framed({frame(0, 1, 1)}));
     CHECK(Delta(empty, newer)[0].match() == Match::joined);
     CHECK(Delta(newer, empty).size() == 0);
-    CHECK(Delta(newer, empty).left() == 1);
+    CHECK(Delta(newer, empty).removed_count() == 1);
 }
 
 TEST_CASE("a delta does not allocate") {
@@ -119,8 +119,8 @@ TEST_CASE("a delta does not allocate") {
     const AllocationCounter allocations;
     const Delta delta(older, newer);
     const auto count = delta[0].raw(0);
-    const auto left = delta.left();
+    const auto removed = delta.removed_count();
     CHECK(allocations.count() == 0);
     CHECK(count == 2);
-    CHECK(left == 1);
+    CHECK(removed == 1);
 }

@@ -1,18 +1,23 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/device.hpp"
 
+#include <fcntl.h>
+
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
-#include <system_error>
+#include <metagroup/mapping.hpp>
 #include <type_traits>
 
+#include "error_from.hpp"
 #include "fake_module.hpp"
 #include "software_events.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using metagroup::Cause;
+using metagroup::CpuList;
 using metagroup::Device;
 using metagroup::EventGroup;
 using metagroup::Format;
@@ -21,29 +26,16 @@ using metagroup::Snapshot;
 using metagroup::Status;
 using namespace metagroup::test;
 
-namespace {
-
-template <typename Action>
-std::system_error error_of(Action action) {
-    try {
-        action();
-    } catch (const std::system_error& error) {
-        return error;
-    }
-    FAIL("no error");
-    throw;
-}
-
-}  // namespace
-
 TEST_CASE("a missing device names the module") {
-    const auto error = error_of([] { Device::open("/nonexistent/perf_metagroup"); });
+    const auto error = error_from([] { Device::open("/nonexistent/perf_metagroup"); });
+    CHECK(error.cause() == Cause::no_module);
     CHECK(error.code().value() == ENOENT);
-    CHECK_THAT(error.what(), ContainsSubstring("modprobe perf_metagroup"));
+    CHECK_THAT(error.remedy(), ContainsSubstring("modprobe perf_metagroup"));
 }
 
 TEST_CASE("another file is not the device") {
-    const auto error = error_of([] { Device::open("/dev/null"); });
+    const auto error = error_from([] { Device::open("/dev/null"); });
+    CHECK(error.cause() == Cause::wrong_module);
     CHECK(error.code().value() == ENOTTY);
     CHECK_THAT(error.what(), ContainsSubstring("/dev/null is not the device"));
 }
@@ -51,9 +43,23 @@ TEST_CASE("another file is not the device") {
 TEST_CASE("a module of another ABI is refused") {
     FakeModule module;
     module.abi = 99;
-    const auto error = error_of([] { Device::open(FakeModule::path()); });
+    const auto error = error_from([] { Device::open(FakeModule::path()); });
+    CHECK(error.cause() == Cause::wrong_module);
     CHECK(error.code().value() == EPROTO);
     CHECK_THAT(error.what(), ContainsSubstring("ABI 99"));
+}
+
+TEST_CASE("a device takes ownership of a descriptor") {
+    const FakeModule module;
+    const int fd = ::open(FakeModule::path().c_str(), O_RDWR | O_CLOEXEC);
+    CHECK(Device(fd).fd() == fd);
+    CHECK(::fcntl(fd, F_GETFD) == -1);
+}
+
+TEST_CASE("a descriptor of another file is no device, and is closed") {
+    const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    CHECK(error_from([fd] { Device{fd}; }).cause() == Cause::wrong_module);
+    CHECK(::fcntl(fd, F_GETFD) == -1);
 }
 
 TEST_CASE("a device is move-only") {
@@ -66,16 +72,10 @@ TEST_CASE("a device is move-only") {
 }
 
 TEST_CASE("leaders that are attached can be read when their descriptors are closed") {
-    need_software_events();
     FakeModule module;
     module.first_number = 41;
-    Device device = Device::open(FakeModule::path());
+    Device device = device_with_member();
     device.set_format(Format::framed);
-    {
-        const EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
-        const std::array fds = {group.leader_fd()};
-        CHECK(device.attach(fds) == 41);
-    }
     device.enable();
     Snapshot shot;
     device.read(shot);
@@ -90,7 +90,7 @@ TEST_CASE("leaders that are attached can be read when their descriptors are clos
     CHECK(module.resets == 1);
     device.detach(41);
     CHECK(device.info().members == 0);
-    CHECK(error_of([&] { device.detach(41); }).code().value() == ENOENT);
+    CHECK(error_from([&] { device.detach(41); }).cause() == Cause::no_such_member);
 }
 
 TEST_CASE("a refused attach keeps the errno and names the descriptor") {
@@ -100,17 +100,21 @@ TEST_CASE("a refused attach keeps the errno and names the descriptor") {
     module.attach_reason = PERF_METAGROUP_REASON_BUSY;
     Device device = Device::open(FakeModule::path());
     const std::array fds = {77};
-    const auto error = error_of([&] { device.attach(fds); });
+    const auto error = error_from([&] { device.attach(fds); });
+    CHECK(error.cause() == Cause::already_attached);
     CHECK(error.code().value() == EBUSY);
-    CHECK_THAT(error.what(), ContainsSubstring("descriptor 77"));
+    CHECK(error.failed() == "cannot attach descriptor 77 (number 1 of 1)");
+    module.refuse_attach = 1;
+    module.attach_errno = E2BIG;
+    module.attach_reason = 0;
+    const auto all = error_from([&] { device.attach(fds); });
+    CHECK(all.cause() == Cause::too_many_members);
+    CHECK(all.failed() == "cannot attach 1 leaders");
 }
 
 TEST_CASE("a member is described with all of its identifiers") {
-    need_software_events();
     const FakeModule module;
-    Device device = Device::open(FakeModule::path());
-    const EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
-    device.attach(std::array{group.leader_fd()});
+    Device device = device_with_member();
     const auto info = device.member(0);
     CHECK(info.member == 0);
     CHECK(info.cpu == 3);
@@ -118,25 +122,26 @@ TEST_CASE("a member is described with all of its identifiers") {
     CHECK(info.read_format == 0xb);
     CHECK(info.payload == 40);
     CHECK(info.ids == std::vector<std::uint64_t>{100, 101});
-    CHECK(error_of([&] { static_cast<void>(device.member(9)); }).code().value() == ENOENT);
+    const auto error = error_from([&] { static_cast<void>(device.member(9)); });
+    CHECK(error.cause() == Cause::no_such_member);
+    CHECK(error.code().value() == ENOENT);
 }
 
 TEST_CASE("a buffer that is too small is ENOSPC, a snapshot grows") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     std::array<std::byte, 8> small{};
-    CHECK(error_of([&] { device.read(small); }).code().value() == ENOSPC);
+    const auto error = error_from([&] { device.read(small); });
+    CHECK(error.cause() == Cause::buffer_too_small);
+    CHECK(error.code().value() == ENOSPC);
     Snapshot shot;
     device.read(shot);
     CHECK(shot.sequence() == 1);
 }
 
 TEST_CASE("a group that grows between INFO and read makes the snapshot grow again") {
-    need_software_events();
     FakeModule module;
-    Device device = Device::open(FakeModule::path());
-    const EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
-    device.attach(std::array{group.leader_fd()});
+    Device device = device_with_member();
     module.grow_after_info = 128;
     module.reads = 0;
     Snapshot shot;
@@ -157,24 +162,62 @@ TEST_CASE("a read that a signal interrupted begins again") {
     CHECK(device.read(buffer) == 64);
 }
 
-TEST_CASE("a mode is told to the module, a refused one says why") {
+TEST_CASE("a call that a signal interrupted begins again") {
+    need_software_events();
     FakeModule module;
+    module.interrupt_calls = 1;
     Device device = Device::open(FakeModule::path());
-    device.set_mode({.quiet = true, .spare_isolated = true});
-    CHECK(module.mode == (PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SPARE_ISOLATED));
-    module.mode_errno = EUSERS;
-    const auto crowded = error_of([&] { device.set_mode({.quiet = true}); });
-    CHECK_THAT(crowded.what(), ContainsSubstring("too many quiet meta-groups"));
-    module.mode_errno = ENOMEM;
-    CHECK(error_of([&] { device.set_mode({.quiet = true}); }).code().value() == ENOMEM);
+    const EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
+    const auto interrupted = [&](auto action) {
+        module.interrupt_calls = 2;
+        CHECK_NOTHROW(action());
+        CHECK(module.interrupt_calls == 0);
+    };
+    interrupted([&] { device.attach(std::array{group.leader_fd()}); });
+    interrupted([&] { static_cast<void>(device.info()); });
+    interrupted([&] { device.set_format(Format::framed); });
+    interrupted([&] { device.set_mode({.quiet = true}); });
+    interrupted([&] { static_cast<void>(device.member(0)); });
+    interrupted([&] { device.enable(); });
+    interrupted([&] { device.disable(); });
+    interrupted([&] { device.reset(); });
+    interrupted([&] { metagroup::Mapping{device}; });
+    interrupted([&] { device.detach(0); });
 }
 
-TEST_CASE("a read of some CPUs tells the module which") {
+TEST_CASE("a mode is set, and a refused mode has a reason") {
+    FakeModule module;
+    Device device = Device::open(FakeModule::path());
+    device.set_mode({.quiet = true, .skip_isolated = true});
+    CHECK(module.mode == (PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED));
+    module.mode_errno = EUSERS;
+    const auto crowded = error_from([&] { device.set_mode({.quiet = true}); });
+    CHECK(crowded.cause() == Cause::too_many_quiet);
+    CHECK_THAT(crowded.reason(), ContainsSubstring("too many quiet meta-groups"));
+    module.mode_errno = ENOMEM;
+    const auto memory = error_from([&] { device.set_mode({.quiet = true}); });
+    CHECK(memory.cause() == Cause::no_memory);
+    CHECK(memory.code().value() == ENOMEM);
+    module.mode_errno = ENOTTY;
+    const auto old = error_from([&] { device.set_mode({.quiet = true}); });
+    CHECK(old.cause() == Cause::wrong_module);
+    CHECK_FALSE(old.remedy().empty());
+}
+
+TEST_CASE("a read of some CPUs passes their mask") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     Snapshot shot;
-    const std::array<std::uint64_t, 2> mask{5, 1};
-    device.read(shot, mask);
+    device.read(shot, CpuList({0, 2, 64}));
     CHECK(module.swept_cpus == std::vector<std::uint64_t>{5, 1});
     CHECK(shot.sequence() == 1);
+}
+
+TEST_CASE("a read of no CPU passes an empty mask, which is not all CPUs") {
+    FakeModule module;
+    Device device = Device::open(FakeModule::path());
+    Snapshot shot;
+    const CpuList some({0, 2});
+    device.read(shot, some.intersect(CpuList({1})));
+    CHECK(module.swept_cpus == std::vector<std::uint64_t>{0});
 }

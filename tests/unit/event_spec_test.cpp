@@ -6,33 +6,27 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <stdexcept>
+#include <cerrno>
 #include <string>
 
-#include "event_resolver.hpp"
-#include "support/temp_tree.hpp"
+#include "error_from.hpp"
+#include "event_parser.hpp"
+#include "support/fake_system.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+using metagroup::Cause;
+using metagroup::Error;
 using metagroup::EventSpec;
 using metagroup::GroupSpec;
+using metagroup::test::error_from;
 
 namespace {
 
-// A system with one PMU and one tracepoint, the same on every machine.
-struct FakeSystem {
-    FakeSystem() {
-        tree.file("pmus/msr/type", "9")
-            .file("pmus/msr/format/event", "config:0-63")
-            .file("pmus/msr/events/tsc", "event=0x00")
-            .file("pmus/msr/events/aperf", "event=0x01")
-            .file("tracing/events/sched/sched_switch/id", "314");
-        paths.pmus = tree.path("pmus");
-        paths.tracefs = {tree.path("tracing")};
-    }
-    metagroup::test::TempTree tree;
-    metagroup::detail::SystemPaths paths;
-
+struct Parser : metagroup::test::FakeSystem {
+    Parser()
+        : FakeSystem({{"pmus/msr/events/broken", "event=0x02"},
+                      {"pmus/msr/events/broken.scale", "much"}}) {}
     [[nodiscard]] std::vector<GroupSpec> parse(std::string_view text) const {
         return metagroup::detail::parse_events(text, paths);
     }
@@ -57,22 +51,22 @@ using Texts = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("events without braces are groups of one, braces make groups") {
-    const FakeSystem fake;
-    CHECK(texts(fake.parse("cycles,instructions")) == Texts{"cycles", "instructions"});
-    CHECK(texts(fake.parse("{cycles,instructions}")) == Texts{"{cycles,instructions}"});
-    CHECK(texts(fake.parse("{cycles,instructions},{dummy},cs")) ==
+    const Parser parser;
+    CHECK(texts(parser.parse("cycles,instructions")) == Texts{"cycles", "instructions"});
+    CHECK(texts(parser.parse("{cycles,instructions}")) == Texts{"{cycles,instructions}"});
+    CHECK(texts(parser.parse("{cycles,instructions},{dummy},cs")) ==
           Texts{"{cycles,instructions}", "dummy", "cs"});
 }
 
 TEST_CASE("blanks may stand around events, groups and commas") {
-    const FakeSystem fake;
-    CHECK(texts(fake.parse(" { cycles , instructions } ,\n\tdummy ")) ==
+    const Parser parser;
+    CHECK(texts(parser.parse(" { cycles , instructions } ,\n\tdummy ")) ==
           Texts{"{cycles,instructions}", "dummy"});
 }
 
 TEST_CASE("commas between slashes belong to the PMU's terms") {
-    const FakeSystem fake;
-    CHECK(texts(fake.parse("{msr/event=1,config1=2/,dummy},msr/tsc/")) ==
+    const Parser parser;
+    CHECK(texts(parser.parse("{msr/event=1,config1=2/,dummy},msr/tsc/")) ==
           Texts{"{msr/event=1,config1=2/,dummy}", "msr/tsc/"});
 }
 
@@ -108,8 +102,8 @@ TEST_CASE("generic names are those of perf") {
         {"perf::PERF_COUNT_SW_PAGE_FAULTS", PERF_TYPE_SOFTWARE, PERF_COUNT_SW_PAGE_FAULTS},
     }));
     CAPTURE(known.name);
-    const FakeSystem fake;
-    const EventSpec spec = fake.one(known.name);
+    const Parser parser;
+    const EventSpec spec = parser.one(known.name);
     CHECK(spec.name == known.name);
     CHECK(spec.attr.type == known.type);
     CHECK(spec.attr.config == known.config);
@@ -122,22 +116,22 @@ TEST_CASE("modifiers work behind names of every kind") {
     const auto* text = GENERATE("cycles:u", "r1234:u", "msr/tsc/u", "msr/tsc/:u",
                                 "sched:sched_switch:u", "perf::PERF_COUNT_HW_CPU_CYCLES:u");
     CAPTURE(text);
-    const FakeSystem fake;
-    const EventSpec spec = fake.one(text);
+    const Parser parser;
+    const EventSpec spec = parser.one(text);
     CHECK(spec.attr.exclude_user == 0);
     CHECK(spec.attr.exclude_kernel == 1);
     CHECK(spec.name == text);
 }
 
 TEST_CASE("modifiers of perf and of libpfm4 may be mixed up") {
-    const FakeSystem fake;
-    CHECK(fake.one("perf::PERF_COUNT_HW_CPU_CYCLES:uD").attr.pinned == 1);
-    CHECK(fake.one("cycles:u=1:k=0").attr.exclude_kernel == 1);
+    const Parser parser;
+    CHECK(parser.one("perf::PERF_COUNT_HW_CPU_CYCLES:uD").attr.pinned == 1);
+    CHECK(parser.one("cycles:u=1:k=0").attr.exclude_kernel == 1);
 }
 
 TEST_CASE("modifiers behind a group go to all events, pinned and exclusive to the leader") {
-    const FakeSystem fake;
-    const auto groups = fake.parse("{cycles,instructions:k}:uDe");
+    const Parser parser;
+    const auto groups = parser.parse("{cycles,instructions:k}:uDe");
     REQUIRE(groups[0].events.size() == 2);
     const auto& leader = groups[0].events[0].attr;
     const auto& sibling = groups[0].events[1].attr;
@@ -151,7 +145,7 @@ TEST_CASE("modifiers behind a group go to all events, pinned and exclusive to th
     CHECK(to_string(groups[0]) == "{cycles,instructions:k}:uDe");
 }
 
-TEST_CASE("an unknown name suggests near ones") {
+TEST_CASE("an unknown name suggests similar ones") {
     struct Typo {
         const char* text;
         const char* suggestion;
@@ -167,8 +161,8 @@ TEST_CASE("an unknown name suggests near ones") {
         {"PERF_COUNT_HW_CPU_CYCELS", "\"PERF_COUNT_HW_CPU_CYCLES\""},
     }));
     CAPTURE(typo.text);
-    const FakeSystem fake;
-    CHECK_THROWS_MATCHES(fake.parse(typo.text), std::invalid_argument,
+    const Parser parser;
+    CHECK_THROWS_MATCHES(parser.parse(typo.text), Error,
                          MessageMatches(ContainsSubstring(typo.suggestion) &&
                                         ContainsSubstring('"' + std::string(typo.text) + '"')));
 }
@@ -199,41 +193,67 @@ TEST_CASE("a wrong event list is refused with text, column and remedy") {
         {"msr/tsc", "column 4:", "add '/'"},
         {"msr/tsc,dummy", "column 4:", "add '/'"},
         {"msr/tsc//", "column 9:", "third '/'"},
-        {"/tsc/", "column 1:", "no PMU"},
+        {"/tsc/", "column 1:", "unknown PMU"},
         {"msr/tsc/z", "column 9:", "unknown modifier 'z'"},
         {"msr/tsc/:", "column 10:", "modifiers are missing"},
         {"dummy,cycles:x", "column 14:", "unknown modifier 'x'"},
         {"cycles:", "column 8:", "modifiers are missing"},
-        {"cycles:uku", "column 10:", "stands twice"},
+        {"cycles:uku", "column 10:", "duplicate modifier"},
         {"{cycles,dummy}:", "column 16:", "modifiers are missing"},
         {"{cycles,dummy}:uq", "column 17:", "unknown modifier 'q'"},
         {"{cycles,dummy:D}", "column 9:", "\"dummy:D\" is a sibling"},
         {"{cycles,dummy:e}", "column 9:", "\"dummy:e\" is a sibling"},
         {"r12345678901234567", "column 1:", "64 bits"},
-        {"nosuch::event", "column 1:", "no event \"nosuch::event\""},
+        {"nosuch::event", "column 1:", "unknown event \"nosuch::event\""},
         {"cycles:period=7", "column 1:", "periods"},
-        {":u", "column 1:", "no event"},
+        {":u", "column 1:", "unknown event"},
         {"sched:sched_switch:z", "column 20:", "unknown modifier"},
     }));
     CAPTURE(wrong.text);
-    const FakeSystem fake;
+    const Parser parser;
     REQUIRE_THROWS_MATCHES(
-        fake.parse(wrong.text), std::invalid_argument,
+        parser.parse(wrong.text), Error,
         MessageMatches(ContainsSubstring(wrong.column) && ContainsSubstring(wrong.message) &&
                        ContainsSubstring('"' + std::string(wrong.text) + '"')));
 }
 
+TEST_CASE("a wrong event list has its cause, and a remedy of its own") {
+    struct Wrong {
+        const char* text;
+        Cause cause;
+        int error;
+    };
+    const auto wrong = GENERATE(values<Wrong>({
+        {"{cycles", Cause::syntax, EINVAL},
+        {"cycles:x", Cause::syntax, EINVAL},
+        {"cycles:period=7", Cause::syntax, EINVAL},
+        {"msr/event=x/", Cause::syntax, EINVAL},
+        {"nosuchevent", Cause::unknown_event, ENOENT},
+        {"sched:nosuch", Cause::unknown_event, ENOENT},
+        {"msr/nosuch/", Cause::unknown_event, ENOENT},
+        {"nosuch/tsc/", Cause::unknown_pmu, ENOENT},
+        {"msr/broken/", Cause::unsupported_event, EINVAL},
+    }));
+    CAPTURE(wrong.text);
+    const Parser parser;
+    const Error error = error_from([&] { static_cast<void>(parser.parse(wrong.text)); });
+    CHECK(error.cause() == wrong.cause);
+    CHECK(error.code().value() == wrong.error);
+    CHECK_FALSE(error.reason().empty());
+    CHECK_FALSE(error.remedy().empty());
+}
+
 TEST_CASE("an event that goes on behind a NUL is refused at its place") {
-    const FakeSystem fake;
+    const Parser parser;
     const auto* name =
         GENERATE("cycles", "msr/tsc/", "sched:sched_switch", "perf::PERF_COUNT_SW_DUMMY");
     const std::string text = std::string(name) + '\0' + "u";
     CHECK_THROWS_MATCHES(
-        fake.parse(text), std::invalid_argument,
+        parser.parse(text), Error,
         MessageMatches(ContainsSubstring("a NUL inside an event") &&
                        ContainsSubstring("column " + std::to_string(text.size() - 1))));
 }
 
-TEST_CASE("this machine understands software events") {
+TEST_CASE("software events are known on this machine") {
     CHECK(metagroup::parse_events("{cpu-clock,page-faults}").size() == 1);
 }

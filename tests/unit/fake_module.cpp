@@ -8,10 +8,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdarg>
 #include <cstring>
 #include <ctime>
+
+#include "software_events.hpp"
 
 namespace metagroup::test {
 namespace {
@@ -19,6 +22,7 @@ namespace {
 FakeModule* installed = nullptr;
 
 constexpr std::size_t max_payload = 256;
+constexpr std::size_t ring_offset = std::size_t{1} << 30U;
 
 std::uint64_t now_ns() {
     timespec now{};
@@ -74,7 +78,8 @@ ssize_t __wrap_read(int fd, void* buffer, std::size_t size) {
 
 void* __wrap_mmap(void* at, std::size_t size, int protection, int flags, int fd, off_t offset) {
     using metagroup::test::installed;
-    if (installed != nullptr && metagroup::test::is_device(fd)) return installed->map(size);
+    if (installed != nullptr && metagroup::test::is_device(fd))
+        return installed->map(size, static_cast<std::size_t>(offset), protection, flags);
     return __real_mmap(at, size, protection, flags, fd, offset);
 }
 }
@@ -94,6 +99,10 @@ std::size_t FakeModule::stride() const {
 }
 
 int FakeModule::control(unsigned long request, void* argument) {
+    if (interrupt_calls > 0) {
+        --interrupt_calls;
+        return fail(EINTR);
+    }
     switch (request) {
         case PERF_METAGROUP_IOC_INFO:
             return info(*static_cast<perf_metagroup_info*>(argument));
@@ -125,6 +134,8 @@ int FakeModule::control(unsigned long request, void* argument) {
             if (mode_errno != 0) return fail(mode_errno);
             mode = static_cast<perf_metagroup_mode*>(argument)->mode;
             return 0;
+        case PERF_METAGROUP_IOC_STREAM:
+            return start_or_stop(*static_cast<perf_metagroup_stream*>(argument));
         default:
             return fail(ENOTTY);
     }
@@ -145,6 +156,7 @@ int FakeModule::info(perf_metagroup_info& info) {
     info.max_members = max_members;
     info.members = static_cast<__u32>(members_.size());
     info.framed_size = snapshot_size();
+    info.map_size = map_size();
     headroom += grow_after_info;
     grow_after_info = 0;
     return 0;
@@ -193,11 +205,24 @@ std::size_t FakeModule::snapshot_size() const {
     return sizeof(perf_metagroup_snapshot) + members_.size() * stride();
 }
 
-perf_metagroup_snapshot& FakeModule::mapped_header() const {
-    return *reinterpret_cast<perf_metagroup_snapshot*>(mapped_.data());
+std::size_t FakeModule::map_size() const {
+    return sizeof(perf_metagroup_map) + 2 * snapshot_size();
 }
 
-// A copy is of all CPUs, whichever were asked for.
+perf_metagroup_map& FakeModule::map_head() const {
+    return *reinterpret_cast<perf_metagroup_map*>(mapped_.data());
+}
+
+// A sweep into the copy that is not published, and then it is.
+int FakeModule::sweep_mapped() {
+    perf_metagroup_map& head = map_head();
+    const std::size_t offset = head.offset[(head.version + 1) % 2];
+    if (read(mapped_.data() + offset, snapshot_size()) < 0) return -1;
+    __atomic_store_n(&head.version, head.version + 1, __ATOMIC_RELEASE);
+    return 0;
+}
+
+// The CPUs are recorded, but all are read.
 int FakeModule::sweep(const perf_metagroup_sweep* sweep) {
     if (sweep != nullptr && sweep->buffer != 0) {
         // The ABI carries addresses as numbers. NOLINTBEGIN(performance-no-int-to-ptr)
@@ -209,14 +234,42 @@ int FakeModule::sweep(const perf_metagroup_sweep* sweep) {
                  sweep->buffer_size));
         // NOLINTEND(performance-no-int-to-ptr)
     }
-    if (mapped_.size() < snapshot_size()) {
-        mapped_header().flags |= PERF_METAGROUP_SNAPSHOT_MOVED;
+    if (mapped_.size() < map_size()) {
+        map_head().flags |= PERF_METAGROUP_MAP_MOVED;
         return 0;
     }
-    return read(mapped_.data(), mapped_.size()) < 0 ? -1 : 0;
+    return sweep_mapped();
 }
 
-void* FakeModule::map(std::size_t size) {
+int FakeModule::start_or_stop(perf_metagroup_stream& argument) {
+    if (stream_errno != 0) return fail(stream_errno);
+    if (argument.size != sizeof(argument)) return fail(EINVAL);
+    if (argument.period == 0) {
+        argument.lost = stream_lost;
+        streaming = false;
+        return 0;
+    }
+    if (streaming) return fail(EBUSY);
+    streaming = true;
+    argument.first = argument.period;
+    argument.map_offset = ring_offset;
+    argument.map_stride = 2 * argument.ring_size;
+    stream = argument;
+    return 0;
+}
+
+void* FakeModule::map_ring(std::size_t size, std::size_t offset, int protection, int flags) {
+    const auto cpu = static_cast<int>((offset - ring_offset) / stream.map_stride);
+    const auto fd = ring_fds.find(cpu);
+    if (fd == ring_fds.end()) {
+        errno = ENODEV;
+        return MAP_FAILED;
+    }
+    return __real_mmap(nullptr, size, protection, flags, fd->second, 0);
+}
+
+void* FakeModule::map(std::size_t size, std::size_t offset, int protection, int flags) {
+    if (offset != 0) return map_ring(size, offset, protection, flags);
     if (map_errno != 0) {
         errno = map_errno;
         return MAP_FAILED;
@@ -224,7 +277,10 @@ void* FakeModule::map(std::size_t size) {
     void* const memory =
         __real_mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     mapped_ = {static_cast<std::byte*>(memory), size};
-    read(memory, size);
+    map_head().size = sizeof(perf_metagroup_map);
+    map_head().offset[0] = sizeof(perf_metagroup_map);
+    map_head().offset[1] = sizeof(perf_metagroup_map) + snapshot_size();
+    sweep_mapped();
     return memory;
 }
 
@@ -234,6 +290,10 @@ long FakeModule::read(void* buffer, std::size_t size) {
         --interrupt_reads;
         return fail(EINTR);
     }
+    if (fail_reads > 0) {
+        --fail_reads;
+        return fail(EIO);
+    }
     const std::size_t need = snapshot_size();
     if (size < need) return fail(ENOSPC);
     perf_metagroup_snapshot header{};
@@ -241,10 +301,13 @@ long FakeModule::read(void* buffer, std::size_t size) {
     header.sequence = ++sequence_;
     header.count = static_cast<__u32>(members_.size());
     header.stride = static_cast<__u32>(stride());
+    header.bytes = need;
+    header.layout = 1;
     header.begin = now_ns();
     auto* frame = static_cast<std::byte*>(buffer) + sizeof(header);
     for (const Member& member : members_) {
         perf_metagroup_record record{};
+        record.frame = static_cast<__u32>(stride());
         record.header = sizeof(record);
         record.member = member.number;
         const ssize_t got = __real_read(member.leader.get(), frame + sizeof(record), max_payload);
@@ -259,6 +322,14 @@ long FakeModule::read(void* buffer, std::size_t size) {
     header.end = now_ns();
     std::memcpy(buffer, &header, sizeof(header));
     return static_cast<long>(need);
+}
+
+Device device_with_member() {
+    need_software_events();
+    Device device = Device::open(FakeModule::path());
+    const EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
+    device.attach(std::array{group.leader_fd()});
+    return device;
 }
 
 }  // namespace metagroup::test

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Stands in for the kernel module within the test process: the library's ioctl(2) and read(2) on
+// A fake of the kernel module in the test process. The library's ioctl(2), read(2) and mmap(2) on
 // the device end here. It reads real perf events, one by one.
 #pragma once
 
@@ -7,7 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <metagroup/detail/unique_fd.hpp>
+#include <metagroup/device.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,7 +28,7 @@ class FakeModule {
 
     [[nodiscard]] static std::string path() { return "/dev/null"; }
 
-    // What it pretends.
+    // Settings.
     std::uint32_t abi = PERF_METAGROUP_ABI;
     std::uint32_t max_members = 1000;
     std::uint32_t first_number = 0;   ///< of the first member
@@ -36,10 +38,15 @@ class FakeModule {
     int attach_errno = 0;             ///< …with this errno…
     std::uint32_t attach_reason = 0;  ///< …and this reason, blaming index 0
     int interrupt_reads = 0;          ///< reads and sweeps that fail with EINTR first
+    int fail_reads = 0;               ///< reads and sweeps that fail with EIO first
+    int interrupt_calls = 0;          ///< calls of ioctl(2) that fail with EINTR first
     int map_errno = 0;                ///< mmap(2) fails with it
     int mode_errno = 0;               ///< SET_MODE fails with it
+    int stream_errno = 0;             ///< STREAM fails with it
+    std::uint64_t stream_lost = 0;    ///< what a stop of the stream returns
+    std::map<int, int> ring_fds;      ///< by CPU: what a mapping of its ring shows
 
-    // What it saw.
+    // Calls received.
     std::vector<std::size_t> batches;  ///< descriptors of each ATTACH
     std::vector<int> attached_fds;     ///< as they were passed
     int enabled = 0;                   ///< calls of ENABLE
@@ -49,12 +56,14 @@ class FakeModule {
     std::uint32_t format = PERF_METAGROUP_FORMAT_RAW;
     std::uint32_t mode = 0;
     std::vector<std::uint64_t> swept_cpus;  ///< words of the last SWEEP
+    perf_metagroup_stream stream{};         ///< the last start of a stream
+    bool streaming = false;
 
     int control(unsigned long request, void* argument);
     long read(void* buffer, std::size_t size);
-    void* map(std::size_t size);
-    /// The header that the last mapping shows.
-    [[nodiscard]] perf_metagroup_snapshot& mapped_header() const;
+    void* map(std::size_t size, std::size_t offset, int protection, int flags);
+    /// The start of the last mapping.
+    [[nodiscard]] perf_metagroup_map& map_head() const;
 
   private:
     struct Member {
@@ -66,12 +75,20 @@ class FakeModule {
     int member(perf_metagroup_member& member);
     int for_all(unsigned long request);
     int sweep(const perf_metagroup_sweep* sweep);
+    int start_or_stop(perf_metagroup_stream& argument);
+    void* map_ring(std::size_t size, std::size_t offset, int protection, int flags);
     [[nodiscard]] std::size_t stride() const;
     [[nodiscard]] std::size_t snapshot_size() const;
+    [[nodiscard]] std::size_t map_size() const;
+    int sweep_mapped();
 
     std::vector<Member> members_;
     std::span<std::byte> mapped_;
     std::uint64_t sequence_ = 0;
 };
+
+/// A device of the fake module with one member, a group of cpu-clock. Skips the test if it cannot
+/// be counted here.
+Device device_with_member();
 
 }  // namespace metagroup::test

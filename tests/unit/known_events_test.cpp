@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "known_events.hpp"
+#include "metagroup/known_events.hpp"
 
 #include <algorithm>
 #include <array>
@@ -9,33 +9,20 @@
 #include <string>
 #include <vector>
 
-#include "event_resolver.hpp"
-#include "support/temp_tree.hpp"
+#include "event_parser.hpp"
+#include "event_sources.hpp"
+#include "support/fake_system.hpp"
 
 using metagroup::KnownEvent;
 using metagroup::detail::PfmEvent;
 
 namespace {
 
-// A system with an uncore PMU and a tracepoint, the same on every machine.
-struct FakeSources {
-    FakeSources() {
-        tree.file("pmus/power/type", "9")
-            .file("pmus/power/format/event", "config:0-7")
-            .file("pmus/power/events/energy", "event=0x02")
-            .file("pmus/power/events/energy.unit", "Joules")
-            .file("pmus/power/events/energy.scale", "2.5e-10")
-            .file("pmus/power/events/of-a-core", "event=?")
-            .file("pmus/power/events/of a blank", "event=0x03")
-            .file("tracing/events/sched/enable", "0")
-            .file("tracing/events/ftrace/print/format", "")
-            .file("tracing/events/sched/sched_switch/id", "314");
-        paths.pmus = tree.path("pmus");
-        paths.tracefs = {tree.path("tracing")};
-    }
-    metagroup::test::TempTree tree;
-    metagroup::detail::SystemPaths paths;
-
+struct FakeSources : metagroup::test::FakeSystem {
+    FakeSources()
+        : FakeSystem({{"pmus/uncore/events/of-a-core", "event=?"},
+                      {"pmus/uncore/events/of a blank", "event=0x03"},
+                      {"tracing/events/ftrace/print/format", ""}}) {}
     [[nodiscard]] std::vector<KnownEvent> events() const {
         return metagroup::detail::known_events(paths);
     }
@@ -49,15 +36,15 @@ struct FakeSources {
 
 }  // namespace
 
-TEST_CASE("known events tell PMU, unit and who knows them") {
+TEST_CASE("known events have PMU, unit and source") {
     const FakeSources fake;
     CHECK(fake.event("cycles").pmu == "hardware");
     CHECK(fake.event("page-faults").pmu == "software");
     CHECK(fake.event("LLC-load-misses").pmu == "cache");
     CHECK(fake.event("LLC-load-misses").description == "last-level cache: load-misses");
     CHECK(fake.event("LLC-load-misses").source == "perf");
-    const KnownEvent energy = fake.event("power/energy/");
-    CHECK(energy.pmu == "power");
+    const KnownEvent energy = fake.event("uncore/energy/");
+    CHECK(energy.pmu == "uncore");
     CHECK(energy.description == "event=0x02");
     CHECK(energy.unit == "Joules");
     CHECK(energy.source == "sysfs");
@@ -65,7 +52,7 @@ TEST_CASE("known events tell PMU, unit and who knows them") {
     CHECK(fake.event("sched:sched_switch").source == "tracefs");
 }
 
-TEST_CASE("every known event is understood") {
+TEST_CASE("every known event can be parsed") {
     const FakeSources fake;
     for (const KnownEvent& event : fake.events()) {
         CAPTURE(event.name);
@@ -73,7 +60,7 @@ TEST_CASE("every known event is understood") {
     }
 }
 
-TEST_CASE("every known event of this machine is understood") {
+TEST_CASE("every known event of this machine can be parsed") {
     for (const KnownEvent& event : metagroup::known_events()) {
         CAPTURE(event.name);
         CHECK_NOTHROW(metagroup::parse_events(event.name));
@@ -88,20 +75,20 @@ TEST_CASE("no event is known twice") {
     }
 }
 
-TEST_CASE("the events of libpfm4's PMU perf stand under the names of perf only") {
+TEST_CASE("the events of libpfm4's PMU perf are listed under the names of perf only") {
     const auto events = metagroup::known_events();
     CHECK(std::none_of(events.begin(), events.end(), [](const KnownEvent& event) {
         return event.name.starts_with("PERF_COUNT_") || event.pmu == "perf";
     }));
 }
 
-TEST_CASE("a name that several PMUs have is told from others") {
+TEST_CASE("names of several PMUs are found") {
     const std::array events{PfmEvent{"pmu0", "A", ""}, PfmEvent{"pmu0", "B", ""},
                             PfmEvent{"pmu1", "A", ""}};
     CHECK(metagroup::detail::shared_names(events) == std::set<std::string>{"A"});
 }
 
-TEST_CASE("near events are found by a typing error") {
-    CHECK(metagroup::near_events("cycels") == std::vector<std::string>{"cycles"});
-    CHECK(metagroup::near_events("zzzzzzzzzz").empty());
+TEST_CASE("similar events are found by a typing error") {
+    CHECK(metagroup::similar_events("cycels") == std::vector<std::string>{"cycles"});
+    CHECK(metagroup::similar_events("zzzzzzzzzz").empty());
 }

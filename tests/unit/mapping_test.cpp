@@ -1,45 +1,21 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/mapping.hpp"
 
-#include <array>
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <system_error>
-#include <thread>
 #include <utility>
 
+#include "error_from.hpp"
 #include "fake_module.hpp"
-#include "software_events.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
+using metagroup::Cause;
 using metagroup::Device;
-using metagroup::EventGroup;
 using metagroup::Mapping;
-using metagroup::parse_events;
 using metagroup::Snapshot;
 using namespace metagroup::test;
 
-namespace {
-
-// A device with one member.
-Device with_member() {
-    need_software_events();
-    Device device = Device::open(FakeModule::path());
-    const EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
-    const std::array fds = {group.leader_fd()};
-    device.attach(fds);
-    return device;
-}
-
-}  // namespace
-
 TEST_CASE("a mapping shows what the last sweep found") {
     const FakeModule module;
-    Device device = with_member();
+    Device device = device_with_member();
     Mapping mapping(device);
     const auto before = mapping.view().sequence();
     device.sweep();
@@ -50,7 +26,7 @@ TEST_CASE("a mapping shows what the last sweep found") {
 
 TEST_CASE("a copy of a mapping stays what it was") {
     const FakeModule module;
-    Device device = with_member();
+    Device device = device_with_member();
     Mapping mapping(device);
     Snapshot copy;
     mapping.read(copy);
@@ -62,7 +38,7 @@ TEST_CASE("a copy of a mapping stays what it was") {
 
 TEST_CASE("a snapshot that has moved is mapped anew") {
     FakeModule module;
-    Device device = with_member();
+    Device device = device_with_member();
     Mapping viewed(device);
     module.headroom = 4096;
     device.sweep();
@@ -75,26 +51,20 @@ TEST_CASE("a snapshot that has moved is mapped anew") {
     CHECK(copy.size() == 1);
 }
 
-TEST_CASE("a copy waits until a sweep has ended") {
+TEST_CASE("a view stays what it was through one sweep") {
     const FakeModule module;
-    Device device = with_member();
+    Device device = device_with_member();
     Mapping mapping(device);
-    auto& version = module.mapped_header().version;
-    __atomic_store_n(&version, 1, __ATOMIC_RELEASE);
-    std::thread sweeper([&version] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
-        __atomic_store_n(&version, 2, __ATOMIC_RELEASE);
-    });
-    Snapshot copy;
-    mapping.read(copy);
-    CHECK(__atomic_load_n(&version, __ATOMIC_RELAXED) == 2);
-    CHECK(copy.size() == 1);
-    sweeper.join();
+    const auto view = mapping.view();
+    const auto time = view[0].time_ns();
+    device.sweep();
+    CHECK(view[0].time_ns() == time);
+    CHECK(mapping.view().sequence() == view.sequence() + 1);
 }
 
 TEST_CASE("a mapping can be moved") {
     const FakeModule module;
-    const Device device = with_member();
+    const Device device = device_with_member();
     Mapping first(device);
     Mapping second = std::move(first);
     CHECK(second.view().size() == 1);
@@ -106,9 +76,11 @@ TEST_CASE("a module that cannot map says that it is too old") {
     FakeModule module;
     const Device device = Device::open(FakeModule::path());
     module.map_errno = ENODEV;
-    CHECK_THROWS_MATCHES(Mapping(device), std::system_error,
-                         MessageMatches(ContainsSubstring("install a newer one")));
+    const auto old = error_from([&] { Mapping{device}; });
+    CHECK(old.cause() == Cause::wrong_module);
+    CHECK(old.remedy() == "install a newer one");
     module.map_errno = ENOMEM;
-    CHECK_THROWS_MATCHES(Mapping(device), std::system_error,
-                         MessageMatches(ContainsSubstring("cannot map the meta-group")));
+    const auto memory = error_from([&] { Mapping{device}; });
+    CHECK(memory.cause() == Cause::no_memory);
+    CHECK(memory.failed() == "cannot map the meta-group");
 }

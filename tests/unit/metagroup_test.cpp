@@ -14,16 +14,18 @@
 #include <filesystem>
 #include <metagroup/delta.hpp>
 #include <stdexcept>
-#include <system_error>
 
+#include "error_from.hpp"
 #include "fake_module.hpp"
 #include "software_events.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using metagroup::Backend;
+using metagroup::Cause;
 using metagroup::CpuList;
 using metagroup::Delta;
+using metagroup::Error;
 using metagroup::MetaGroup;
 using metagroup::parse_events;
 using metagroup::Snapshot;
@@ -54,7 +56,7 @@ TEST_CASE("both backends read every group on every CPU") {
     CAPTURE(to_string(backend));
     MetaGroup mg = MetaGroup::open(options("{cpu-clock,page-faults},cs", backend));
     CHECK(mg.backend() == backend);
-    CHECK(mg.backend_reason() == "asked for");
+    CHECK(mg.backend_reason() == "requested");
     const CpuList online = CpuList::online();
     REQUIRE(mg.members().size() == 2 * online.size());
     Snapshot first;
@@ -69,7 +71,7 @@ TEST_CASE("both backends read every group on every CPU") {
     for (std::size_t i = 0; i < first.size(); ++i) {
         const auto& member = mg.members()[i];
         CHECK(first[i].member() == member.number);
-        // The fake module is not told the CPU.
+        // The fake module does not learn the CPU.
         if (backend == Backend::per_fd) CHECK(first[i].cpu() == member.cpu);
         CHECK(member.cpu == online.cpus()[i / 2]);
         CHECK(member.group == i % 2);
@@ -92,26 +94,26 @@ TEST_CASE("the automatic backend is the module if it is there") {
     CHECK_THAT(mg.backend_reason(), ContainsSubstring(FakeModule::path()));
 }
 
-TEST_CASE("the automatic backend falls back and says why") {
+TEST_CASE("the automatic backend falls back and gives the reason") {
     need_software_events();
     MetaGroup::Options wanted = options("cpu-clock", Backend::automatic);
     wanted.device = "/nonexistent/perf_metagroup";
     CHECK_THAT(MetaGroup::open(wanted).backend_reason(),
-               ContainsSubstring("no /nonexistent/perf_metagroup: ") &&
+               ContainsSubstring("cannot open /nonexistent/perf_metagroup: ") &&
                    ContainsSubstring("load the module"));
     CHECK(MetaGroup::open(wanted).backend() == Backend::per_fd);
     wanted.device = "/dev/null";
     CHECK_THAT(MetaGroup::open(wanted).backend_reason(), ContainsSubstring("not the device"));
 }
 
-TEST_CASE("a module that was asked for and is not there is an error") {
+TEST_CASE("a missing module is an error if it was requested") {
     MetaGroup::Options wanted = options("cpu-clock", Backend::module);
     wanted.device = "/nonexistent/perf_metagroup";
-    CHECK_THROWS_MATCHES(MetaGroup::open(wanted), std::system_error,
+    CHECK_THROWS_MATCHES(MetaGroup::open(wanted), Error,
                          MessageMatches(ContainsSubstring("modprobe")));
 }
 
-TEST_CASE("counting starts at open unless it is asked not to") {
+TEST_CASE("counting starts at open unless disabled by option") {
     need_software_events();
     const FakeModule module;
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);
@@ -130,7 +132,7 @@ TEST_CASE("counting starts at open unless it is asked not to") {
     CHECK(shot[0].raw(0) == 0);
 }
 
-TEST_CASE("the per_fd backend tells disabled members") {
+TEST_CASE("the per_fd backend shows disabled members") {
     need_software_events();
     MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::per_fd));
     Snapshot shot;
@@ -176,7 +178,7 @@ TEST_CASE("a meta-group that fails to open leaves nothing open") {
     const std::size_t before = open_fds();
     {
         const FakeModule module;
-        CHECK_THROWS_AS(MetaGroup::open(wanted), std::system_error);
+        CHECK_THROWS_AS(MetaGroup::open(wanted), Error);
     }
     CHECK(open_fds() == before);
 }
@@ -186,8 +188,9 @@ TEST_CASE("more members than the module allows is an error, not a fallback") {
     module.max_members = 1;
     MetaGroup::Options wanted = options("dummy,cs", Backend::automatic);
     wanted.cpus = CpuList({first_cpu()});
-    CHECK_THROWS_MATCHES(MetaGroup::open(wanted), std::system_error,
-                         MessageMatches(ContainsSubstring("1 members")));
+    const Error error = error_from([&] { MetaGroup::open(wanted); });
+    CHECK(error.cause() == Cause::too_many_members);
+    CHECK_THAT(error.reason(), ContainsSubstring("1 members"));
 }
 
 TEST_CASE("a refused attach is an error of open") {
@@ -196,17 +199,29 @@ TEST_CASE("a refused attach is an error of open") {
     module.refuse_attach = 0;
     module.attach_errno = EBUSY;
     module.attach_reason = PERF_METAGROUP_REASON_BUSY;
-    try {
-        MetaGroup::open(options("dummy", Backend::automatic));
-        FAIL("opened");
-    } catch (const std::system_error& error) {
-        CHECK(error.code().value() == EBUSY);
-        CHECK_THAT(error.what(), ContainsSubstring("member already"));
-    }
+    const Error error = error_from([] { MetaGroup::open(options("dummy", Backend::automatic)); });
+    CHECK(error.cause() == Cause::already_attached);
+    CHECK(error.code().value() == EBUSY);
+    CHECK_THAT(error.reason(), ContainsSubstring("member already"));
 }
 
-TEST_CASE("a meta-group needs groups") {
+TEST_CASE("a meta-group needs groups and CPUs") {
     CHECK_THROWS_AS(MetaGroup::open({}), std::invalid_argument);
+    MetaGroup::Options wanted = options("dummy", Backend::per_fd);
+    wanted.cpus = CpuList();
+    CHECK_THROWS_AS(MetaGroup::open(wanted), std::invalid_argument);
+}
+
+TEST_CASE("a read of no CPU gives a snapshot without records") {
+    need_software_events();
+    MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::per_fd));
+    Snapshot shot;
+    mg.read(shot);
+    CHECK_FALSE(shot.empty());
+    mg.read(shot, CpuList());
+    CHECK(shot.empty());
+    CHECK(shot.sequence() == 2);
+    CHECK(shot.begin_ns() <= shot.end_ns());
 }
 
 TEST_CASE("an event that is bound to some CPUs is opened on those only") {
@@ -218,9 +233,17 @@ TEST_CASE("an event that is bound to some CPUs is opened on those only") {
     CHECK(std::count_if(members.begin(), members.end(),
                         [](const auto& member) { return member.group == 1; }) == 1);
     wanted.groups[1].events[0].cpus = CpuList({60000});
-    CHECK_THROWS_MATCHES(
-        MetaGroup::open(wanted), std::invalid_argument,
-        MessageMatches(ContainsSubstring("\"dummy\"") && ContainsSubstring("60000")));
+    const Error error = error_from([&] { MetaGroup::open(wanted); });
+    CHECK(error.cause() == Cause::unsupported_event);
+    CHECK_THAT(error.reason(), ContainsSubstring("\"dummy\"") && ContainsSubstring("60000"));
+}
+
+TEST_CASE("a mode that needs the module is refused with the per_fd backend") {
+    MetaGroup::Options wanted = options("dummy", Backend::per_fd);
+    wanted.mode.quiet = true;
+    const Error error = error_from([&] { MetaGroup::open(wanted); });
+    CHECK(error.cause() == Cause::needs_module);
+    CHECK(error.code().value() == EOPNOTSUPP);
 }
 
 TEST_CASE("both backends frame the same payload of a disabled group") {

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: MIT
-#include "modifiers.hpp"
-
 #include <catch2/catch_test_macros.hpp>
 
-#include "error.hpp"
+#include "event_parser.hpp"
 
 using metagroup::detail::apply_modifiers;
 using metagroup::detail::looks_like_modifiers;
@@ -38,7 +36,7 @@ TEST_CASE("levels of the group add to those of the event") {
     CHECK(attr.exclude_hv == 1);
 }
 
-TEST_CASE("guest and host exclude each other unless both are asked for") {
+TEST_CASE("guest and host exclude each other unless both are given") {
     CHECK(with("G").exclude_host == 1);
     CHECK(with("G").exclude_guest == 0);
     CHECK(with("H").exclude_guest == 1);

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include "pfm.hpp"
-
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+
+#include "event_sources.hpp"
 
 using metagroup::detail::pfm_encode;
 using metagroup::detail::pfm_events;
 using metagroup::detail::pfm_variants;
 using metagroup::detail::PfmEvent;
-using metagroup::detail::PfmVerdict;
+using metagroup::detail::PfmStatus;
 
-TEST_CASE("libpfm4 knows events of its PMU perf on every machine") {
+TEST_CASE("libpfm4 encodes events of its PMU perf on every machine") {
     perf_event_attr attr{};
-    REQUIRE(pfm_encode("perf::CYCLES", attr).verdict == PfmVerdict::ok);
+    REQUIRE(pfm_encode("perf::CYCLES", attr).status == PfmStatus::ok);
     CHECK(attr.type == PERF_TYPE_HARDWARE);
     CHECK(attr.config == PERF_COUNT_HW_CPU_CYCLES);
     CHECK(attr.size == sizeof(attr));
@@ -20,7 +20,7 @@ TEST_CASE("libpfm4 knows events of its PMU perf on every machine") {
 
 TEST_CASE("a libpfm4 event without modifiers filters nothing") {
     perf_event_attr attr{};
-    REQUIRE(pfm_encode("PERF_COUNT_HW_INSTRUCTIONS", attr).verdict == PfmVerdict::ok);
+    REQUIRE(pfm_encode("PERF_COUNT_HW_INSTRUCTIONS", attr).status == PfmStatus::ok);
     CHECK(attr.exclude_user == 0);
     CHECK(attr.exclude_kernel == 0);
     CHECK(attr.exclude_hv == 0);
@@ -29,7 +29,7 @@ TEST_CASE("a libpfm4 event without modifiers filters nothing") {
 
 TEST_CASE("libpfm4's own modifiers are kept") {
     perf_event_attr attr{};
-    REQUIRE(pfm_encode("perf::CYCLES:u=1:k=0", attr).verdict == PfmVerdict::ok);
+    REQUIRE(pfm_encode("perf::CYCLES:u=1:k=0", attr).status == PfmStatus::ok);
     CHECK(attr.exclude_kernel == 1);
     CHECK(attr.exclude_user == 0);
 }
@@ -37,22 +37,22 @@ TEST_CASE("libpfm4's own modifiers are kept") {
 TEST_CASE("an event unknown to libpfm4 leaves the attribute alone") {
     perf_event_attr attr{};
     attr.config = 42;
-    CHECK(pfm_encode("NO_SUCH_EVENT", attr).verdict == PfmVerdict::not_found);
+    CHECK(pfm_encode("NO_SUCH_EVENT", attr).status == PfmStatus::not_found);
     CHECK(attr.config == 42);
 }
 
-TEST_CASE("what libpfm4 refuses of a known event is explained") {
+TEST_CASE("a refused unit mask or modifier of a known event is explained") {
     perf_event_attr attr{};
-    const auto answer = pfm_encode("perf::CYCLES:nonsense", attr);
-    CHECK(answer.verdict == PfmVerdict::refused);
-    CHECK(answer.message.find("\"perf::CYCLES:nonsense\"") != std::string::npos);
-    CHECK(answer.message.find("\"perf::CYCLES\"") != std::string::npos);
+    const auto result = pfm_encode("perf::CYCLES:nonsense", attr);
+    CHECK(result.status == PfmStatus::refused);
+    CHECK(result.diagnosis.reason.find("\"perf::CYCLES:nonsense\"") != std::string::npos);
+    CHECK(result.diagnosis.reason.find("\"perf::CYCLES\"") != std::string::npos);
 }
 
 TEST_CASE("periods and CPUs within an event are refused") {
     perf_event_attr attr{};
-    CHECK(pfm_encode("perf::CYCLES:period=1000", attr).verdict == PfmVerdict::refused);
-    CHECK(pfm_encode("perf::CYCLES:cpu=1", attr).verdict == PfmVerdict::refused);
+    CHECK(pfm_encode("perf::CYCLES:period=1000", attr).status == PfmStatus::refused);
+    CHECK(pfm_encode("perf::CYCLES:cpu=1", attr).status == PfmStatus::refused);
 }
 
 TEST_CASE("the list of libpfm4's events has those of its PMU perf") {
@@ -71,5 +71,5 @@ TEST_CASE("an event with unit masks has a variant for each that libpfm4 takes") 
     CHECK(found->pmu == "perf");
     CHECK(found->description.starts_with("cache: "));
     perf_event_attr attr{};
-    CHECK(pfm_encode("perf::" + found->name, attr).verdict == PfmVerdict::ok);
+    CHECK(pfm_encode("perf::" + found->name, attr).status == PfmStatus::ok);
 }

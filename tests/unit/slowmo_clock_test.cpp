@@ -17,10 +17,10 @@ using namespace std::chrono_literals;
 constexpr std::int64_t lead = 1000;
 // One block of instructions.
 constexpr std::int64_t step = lead / 10;
-// What one may be ahead of what another one shows: it shows it every `2 * lead`, and steps.
+// The largest distance between a clock and what another CPU has published, every `2 * lead`.
 constexpr std::int64_t most_ahead = 4 * lead;
 
-// Two CPUs, the second of which is halted until it is told otherwise.
+// Two CPUs, the second of which is halted until resumed.
 class Cpus {
   public:
     Cpus() {
@@ -38,7 +38,7 @@ class Cpus {
     Cpus& operator=(const Cpus&) = delete;
 };
 
-// What the CPU gave up of the order until it was at `time`: a step for each 0.1 s in which the host
+// Returns by how much the CPU left the order until `time`: a step for each 0.1 s in which the host
 // did not run the thread of another.
 std::int64_t run_until(unsigned cpu, std::int64_t time) {
     std::int64_t lost = 0;
@@ -67,7 +67,7 @@ TEST_CASE("a CPU that is halted is not waited for") {
     CHECK(run_until(0, clock_now(0) + 1000 * lead) == 0);
 }
 
-TEST_CASE("who is ahead waits for the one that is behind") {
+TEST_CASE("a CPU that is ahead waits for the one behind") {
     const Cpus cpus;
     const std::int64_t begin = clock_now(0);
     interrupt(0, 1);
@@ -128,7 +128,7 @@ TEST_CASE("a parked CPU goes on without executing, and is back when it is interr
     std::int64_t parked = 0;
     std::jthread target([&] {
         clock_resume(1);
-        // Several times: nobody may have come for milliseconds.
+        // Several times: there may be no interrupt for milliseconds.
         while (parked < 50 * lead)
             parked += clock_park(1);
         clock_halt(1);
@@ -160,7 +160,7 @@ TEST_CASE("no clock goes back when slow motion ends") {
     CHECK(clock_now(-1) >= slow);
 }
 
-TEST_CASE("what QEMU is told never goes back") {
+TEST_CASE("the time of QEMU never goes back") {
     std::atomic<bool> done = false;
     bool back = false;
     std::jthread qemu([&] {

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "sysfs_pmu.hpp"
-
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
@@ -8,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
 
-#include "error.hpp"
+#include "event_sources.hpp"
 #include "support/temp_tree.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -82,7 +80,7 @@ TEST_CASE("a format places bits in one or several ranges") {
     CHECK(parse_format("config1:0-63")->config == 1);
 }
 
-TEST_CASE("a text that is no format is refused") {
+TEST_CASE("a malformed format is refused") {
     const auto* text =
         GENERATE("", "config", "config:", "conf:0-7", "config:7-0", "config:0-64", "config:a-b",
                  "config:0-7,", "config9:0", "config:0-63,0-7", "config:0-7,4-9");
@@ -102,7 +100,7 @@ TEST_CASE("terms are put where the format says") {
     CHECK(pmus.encode("core", "event=1").attr.type == 4);
 }
 
-TEST_CASE("an event's name stands for its terms, and what is written by hand wins") {
+TEST_CASE("an event's name expands to its terms, and terms written by hand override them") {
     const FakePmus pmus;
     CHECK(pmus.encode("core", "stalls").attr.config == (0x1a2U | (1U << 18)));
     CHECK(pmus.encode("core", "stalls,umask=0x4").attr.config == (0x4a2U | (1U << 18)));
@@ -167,7 +165,7 @@ TEST_CASE("only directories with a type are PMUs") {
     CHECK_FALSE(SysfsPmu::find(pmus.paths, "large"));
 }
 
-TEST_CASE("files that only describe an event are no events") {
+TEST_CASE("files that describe an event are not listed") {
     const FakePmus pmus;
     CHECK(SysfsPmu::find(pmus.paths, "uncore")->events() == std::vector<std::string>{"energy"});
 }

@@ -53,3 +53,55 @@ refresh() {
         return 1
     }
 }
+
+# Sets temporary, a directory that ends with the script.
+make_temporary() {
+    temporary=$(mktemp -d -- "$apt_dir/fetch.XXXXXX")
+    trap 'rm -rf -- "$temporary"' EXIT
+    mkdir -p -- "$temporary"/archives/partial "$temporary"/tree
+}
+
+# get_packages ARGUMENT...: call apt-get with these arguments in $temporary/archives. Lists that are
+# missing or older than the archive are read first.
+try_packages() {
+    (cd -- "$temporary/archives" &&
+        apt_get -o "Dir::Cache::archives=$temporary/archives" "$@") >"$temporary/log" 2>&1
+}
+get_packages() {
+    try_packages "$@" || { refresh && try_packages "$@"; } || { cat -- "$temporary/log" >&2; return 1; }
+}
+# With all that they depend on, as nothing is installed.
+get_with_dependencies() { get_packages install --download-only --no-install-recommends "$@"; }
+
+# unpack: the packages into $temporary/tree, where /bin, /lib ... are those of /usr.
+unpack() {
+    local tree=$temporary/tree directory package
+    mkdir -p -- "$tree"/usr/{bin,lib,lib64,sbin}
+    for directory in bin lib lib64 sbin; do ln -s "usr/$directory" "$tree/$directory"; done
+    for package in "$temporary"/archives/*.deb; do
+        dpkg-deb --fsys-tarfile "$package" |
+            tar -x -C "$tree" --no-same-owner --keep-directory-symlink \
+                --exclude './usr/share/doc*' --exclude ./usr/share/man --exclude ./usr/share/locale
+    done
+}
+
+# source_files PACKAGE TAR-ARGUMENT...: of a kernel's sources.
+source_files() {
+    local package=$1
+    dpkg-deb --fsys-tarfile "$cache_dir/sources/$package.deb" |
+        tar -x --to-stdout "./usr/src/$package.tar.xz" | tar -x --xz "${@:2}"
+}
+
+# fetch_source PACKAGE SUITES [--update]: into the cache, once. The lock is not held for longer.
+fetch_source() (
+    [[ ${3-} = --update || ! -e $cache_dir/sources/$1.deb ]] || exit 0
+    lock "$cache_dir/fetch.lock"
+    [[ ${3-} = --update || ! -e $cache_dir/sources/$1.deb ]] || exit 0
+    private_apt "$2"
+    make_temporary
+    [[ -z ${3-} ]] || refresh
+    say "fetching $1 (about 30 s) ..."
+    get_packages download "$1" || die "no $1 in $2"
+    mkdir -p -- "$cache_dir/sources"
+    mv -- "$temporary"/archives/*.deb "$cache_dir/sources/$1.deb"
+)

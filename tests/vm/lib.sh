@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# What the scripts of this directory share. Sourced, never run.
+# Shared by the scripts of this directory. Sourced, never run.
 
 set -euo pipefail
 

@@ -52,7 +52,7 @@ std::vector<std::uint64_t> Payloads::counts() const {
     for (std::size_t at = 0; at < buffer_.size(); at += stride_) {
         const auto payload =
             metagroup::Payload::parse(std::span(buffer_).subspan(at, stride_), read_format_);
-        if (!payload) throw std::runtime_error("what was read is no payload of the event group");
+        if (!payload) throw std::runtime_error("invalid payload of an event group");
         for (std::size_t event = 0; event < payload->nr(); ++event)
             counts.push_back(payload->value(event));
     }

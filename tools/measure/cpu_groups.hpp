@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The event groups that are read: the same ones on each of some CPUs.
+// The same event groups on each of some CPUs.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace measure {
 
-// The payloads of groups, each in its part of one buffer.
+// The payloads of groups in one buffer.
 class Payloads {
   public:
     explicit Payloads(std::span<metagroup::EventGroup> groups);
@@ -21,10 +21,9 @@ class Payloads {
     std::span<std::byte> of(std::size_t group) {
         return std::span(buffer_).subspan(group * stride_, stride_);
     }
-    // One after the other.
     std::span<std::byte> all() { return buffer_; }
     std::size_t bytes() const { return buffer_.size(); }
-    // Decodes all of them. Throws std::runtime_error if one is no payload.
+    // Decodes all payloads. Throws std::runtime_error if one is invalid.
     std::vector<std::uint64_t> counts() const;
 
   private:
@@ -33,7 +32,7 @@ class Payloads {
     std::vector<std::byte> buffer_;
 };
 
-// Everything here is in the order CPU, group of that CPU, event of that group.
+// The order is CPU, group on that CPU, event of that group.
 class CpuGroups {
   public:
     // Opens all of `specs` on each CPU, disabled. Throws std::system_error.
@@ -46,12 +45,12 @@ class CpuGroups {
     void enable();
     void disable();
 
-    // A read() of each leader, on all CPUs or on one, the index-th of the list.
+    // One read() of each leader, on all CPUs or on the one at `index` in cpus().
     void read(Payloads& payloads) { read(0, groups_.size(), payloads); }
     void read_cpu(std::size_t index, Payloads& payloads) {
         read(index * per_cpu_, per_cpu_, payloads);
     }
-    // What that gives now.
+    // Reads and decodes all.
     std::vector<std::uint64_t> counts();
 
   private:

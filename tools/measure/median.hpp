@@ -7,7 +7,7 @@
 
 namespace measure {
 
-// Of at least one value. A timer's tick that hits a few sweeps does not move it.
+// Needs at least one value. Unlike a mean, it ignores the few sweeps that an interrupt hits.
 template <typename Value>
 Value median(std::vector<Value> values) {
     const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);

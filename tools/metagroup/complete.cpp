@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// metagroup complete: what may stand for the last of some words. The completions of all shells ask
-// this, so that they know every subcommand and option as soon as it is there.
+// metagroup complete: candidates for the last of some words. The completions of all shells call it,
+// so they need no list of subcommands and options.
 //
-// Prints a line for each candidate, what it is behind a tab; or instead `:files` or `:commands`,
-// which shells know better. `:list` says that more may follow without a space. Options tell by the
-// name of their type what their values are: EVENTS, CPUS, FILE, COMMAND.
+// Prints a line for each candidate, with its description after a tab. Prints `:files` or
+// `:commands` where the shell completes better, and `:list` before candidates that no space should
+// follow. The type name of an option selects the candidates for its value: EVENTS, CPUS, FILE,
+// COMMAND.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -17,29 +18,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
 namespace {
-
-// Option groups among them, which have no name.
-std::vector<const CLI::App*> subcommands_of(const CLI::App& app) {
-    return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-// Those of option groups, too.
-void collect(const CLI::App& app, std::vector<const CLI::Option*>& found) {
-    for (const CLI::Option* option : app.get_options())
-        if (std::ranges::find(found, option) == found.end()) found.push_back(option);
-    for (const CLI::App* sub : subcommands_of(app))
-        if (sub->get_name().empty()) collect(*sub, found);
-}
-
-std::vector<const CLI::Option*> options_of(const CLI::App& app) {
-    std::vector<const CLI::Option*> found;
-    collect(app, found);
-    return found;
-}
 
 const CLI::App* find_subcommand(const CLI::App& app, const std::string& name) {
     for (const CLI::App* sub : subcommands_of(app))
@@ -53,7 +36,7 @@ bool takes_value(const CLI::Option& option) {
 
 class Completion {
   public:
-    // The last word is the one to complete.
+    // Completes the last word.
     Completion(const CLI::App& app, const std::vector<std::string>& words);
 
     void print() const;
@@ -67,18 +50,18 @@ class Completion {
 
     const CLI::App* app_;
     std::string word_;
-    const CLI::Option* wants_ = nullptr;  // whose value comes next
-    std::size_t positionals_ = 0;         // how many came
+    const CLI::Option* pending_ = nullptr;  // its value is the next word
+    std::size_t positionals_ = 0;           // seen so far
     bool options_end_ = false;
 };
 
-// A candidate, if it begins with what is there. `head` is what stands before it in the same word.
+// Prints a candidate if it starts with `begin`. `head` is the part of the word before it.
 void offer(std::string_view head, std::string_view begin, std::string_view candidate,
-           std::string_view what) {
-    if (candidate.starts_with(begin)) fmt::print("{}{}\t{}\n", head, candidate, what);
+           std::string_view description) {
+    if (candidate.starts_with(begin)) fmt::print("{}{}\t{}\n", head, candidate, description);
 }
 
-// Splits a list behind its last separator: what is there, and the item that is begun.
+// Splits a list after its last separator: the complete items, and the begin of the last one.
 std::pair<std::string, std::string_view> last_item(std::string_view head, std::string_view list,
                                                    const char* separators) {
     const std::size_t begin = list.find_last_of(separators) + 1;  // npos + 1 is 0
@@ -87,7 +70,7 @@ std::pair<std::string, std::string_view> last_item(std::string_view head, std::s
 
 void offer_events(std::string_view head, std::string_view list) {
     fmt::print(":list\n");
-    if (std::ranges::count(list, '/') % 2 != 0) return;  // between the fields of a PMU
+    if (std::ranges::count(list, '/') % 2 != 0) return;  // inside the fields of a PMU
     const auto [before, begin] = last_item(head, list, ",{");
     for (const metagroup::KnownEvent& event : metagroup::known_events())
         offer(before, begin, event.name, event.source);
@@ -108,25 +91,25 @@ Completion::Completion(const CLI::App& app, const std::vector<std::string>& word
     word_ = words.back();
 }
 
-// A word before the one to complete.
+// Parses a word before the last.
 void Completion::skip(const std::string& word) {
-    if (wants_ != nullptr) {
-        wants_ = nullptr;
+    if (pending_ != nullptr) {
+        pending_ = nullptr;
     } else if (!options_end_ && word == "--") {
         options_end_ = true;
     } else if (!options_end_ && word.starts_with('-')) {
         const CLI::Option* option = app_->get_option_no_throw(word);
-        if (option != nullptr && takes_value(*option)) wants_ = option;
+        if (option != nullptr && takes_value(*option)) pending_ = option;
     } else if (const CLI::App* sub = positionals_ == 0 ? find_subcommand(*app_, word) : nullptr) {
         app_ = sub;
     } else {
         ++positionals_;
-        options_end_ = true;  // what follows a command is the command's
+        options_end_ = true;  // the rest belongs to the command
     }
 }
 
 void Completion::print() const {
-    if (wants_ != nullptr) return values(*wants_, "", word_);
+    if (pending_ != nullptr) return values(*pending_, "", word_);
     if (!options_end_ && word_.starts_with('-')) {
         const std::size_t equals = word_.find('=');
         if (equals == std::string::npos) return option_names();
@@ -171,7 +154,7 @@ void Completion::values(const CLI::Option& option, std::string_view head,
                         std::string_view word) const {
     const std::string type = option.get_type_name();
     if (const std::size_t brace = type.find(":{"); brace != std::string::npos) {
-        // The values that CLI11 admits.
+        // CLI::IsMember lists the values there.
         for (const std::string& value :
              CLI::detail::split(type.substr(brace + 2, type.find('}') - brace - 2), ','))
             offer(head, word, value, "");
@@ -189,7 +172,8 @@ void Completion::values(const CLI::Option& option, std::string_view head,
 }  // namespace
 
 void add_complete(CLI::App& app) {
-    CLI::App* complete = app.add_subcommand("complete", "for completions of shells")->group("");
+    CLI::App* complete =
+        app.add_subcommand("complete", "candidates for shell completion")->group("");
     const auto words = std::make_shared<std::vector<std::string>>();
     complete->add_option("words", *words);
     complete->callback([&app, words] { Completion(app, *words).print(); });

@@ -1,17 +1,34 @@
 // SPDX-License-Identifier: MIT
-// metagroup: the performance counters of all CPUs, for people who do not write programs.
+// metagroup: the performance counters of all CPUs on the command line.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <string>
 
-#include "standard_streams.hpp"
+#include "common/command_line.hpp"
+#include "common/output.hpp"
+#include "common/process.hpp"
 #include "subcommands.hpp"
 
+namespace {
+
+// The status of this program's own failures, as in env(1) and timeout(1), to distinguish them from
+// the status of a command. 1 is for negative answers: no such event, counts differ.
+constexpr int kFailure = 125;
+
+int fail(const char* why, int status) {
+    std::fprintf(stderr, "metagroup: %s\n", why);
+    return status;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) try {
+    tool::restore_signals();
     tool::occupy_closed_streams();
     CLI::App app(
-        "Reads the performance counters of all CPUs, with one system call where the "
-        "module perf_metagroup is loaded.",
+        "Reads the performance counters of all CPUs, with one system call if the module "
+        "perf_metagroup is loaded.",
         "metagroup");
     app.set_version_flag("--version", METAGROUP_VERSION);
     app.require_subcommand(1);
@@ -24,14 +41,18 @@ int main(int argc, char** argv) try {
     tool::add_info(app, status);
     tool::add_compare(app, status);
     tool::add_export(app, status);
+    tool::add_report(app, status);
     try {
         app.parse(argc, argv);
-    } catch (const CLI::ParseError& error) {  // also what --help ends with
-        status = app.exit(error);
+    } catch (const CLI::ParseError& error) {  // thrown by --help, too
+        const std::string unknown = tool::describe_unknown_word(app);
+        if (error.get_exit_code() != 0 && !unknown.empty()) return fail(unknown.c_str(), kFailure);
+        status = app.exit(error) == 0 ? 0 : kFailure;
     }
     tool::finish_printing();
     return status;
+} catch (const tool::CommandError& error) {
+    return fail(error.what(), error.exit_status());
 } catch (const std::exception& error) {
-    std::fprintf(stderr, "metagroup: %s\n", error.what());
-    return 1;
+    return fail(error.what(), kFailure);
 }

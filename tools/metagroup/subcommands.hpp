@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Each adds one subcommand; running it sets the exit status of the program. For completion, options
-// tell by type_name() what they want: EVENTS, CPUS, FILE, COMMAND.
+// Each function adds a subcommand, whose callback sets the exit status of the program. The type
+// name of an option tells completion about its values: EVENTS, CPUS, FILE, COMMAND.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -12,6 +12,7 @@ void add_complete(CLI::App& app);  // not shown by --help
 void add_export(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);
+void add_report(CLI::App& app, int& status);
 void add_stat(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 

@@ -2,99 +2,27 @@
 /*
  * Perf meta-groups: the counters of many CPUs with one read().
  *
- * A meta-group holds perf event groups ("members"), each bound to one CPU.
- * One read() of its file brings all of them up to date with one broadcast and
- * returns what a read(2) of each member's leader would have returned.
- *
  *   int mg = open("/dev/perf_metagroup", O_RDWR | O_CLOEXEC);
  *   ioctl(mg, PERF_METAGROUP_IOC_ATTACH, &attach);   // perf fds of leaders
  *   read(mg, buf, size);                             // one sweep
  *
- * Every open() makes a new, empty meta-group. A duplicated, inherited or
- * passed descriptor is the same handle: same members, same read format. Whoever
- * has it may read and control the members, attach and detach; whoever has a
- * leader's descriptor may attach it.
+ * Each open() creates an empty meta-group. A member of it is the leader of a perf
+ * event group, opened with cpu >= 0 and pid == -1. A sweep brings all members up
+ * to date with one broadcast and returns what read(2) of each leader would have
+ * returned. See perf_metagroup(4).
  *
- * Members
- *   A member is the leader of an event group, opened with cpu >= 0 and
- *   pid == -1. It is attached once, to one meta-group, and numbered; numbers
- *   rise in attach order and are never used again in that meta-group. The
- *   meta-group holds the leader open: its descriptor may be closed. Siblings
- *   are not held: a sibling leaves the group when its last descriptor is
- *   closed, and one that is opened later joins it, as for read(2).
+ * Structures: the caller sets the first field to sizeof(struct), and all reserved
+ * fields and unused flags to 0. A structure larger than the kernel's is accepted
+ * if the bytes that the kernel does not know are 0, else E2BIG. A smaller one is
+ * accepted down to the size of the first version. No field is a pointer: the
+ * layout is the same for 32-bit and 64-bit callers.
  *
- * Sweep
- *   Every CPU that has a running member is interrupted once, all at the same
- *   time; each brings its own members up to date. CPUs without a running
- *   member are not interrupted. Sweeps of one meta-group exclude each other.
- *   SET_MODE spares more CPUs; the ioctl SWEEP can be told which to read.
- *
- * Layout of a RAW read, in attach order:
- *
- *   raw      := payload*
- *   payload  := what read(2) of that leader returns for its read_format, see
- *               perf_event_open(2); nothing if its state is error
- *
- * Layout of a FRAMED read. "begin" and "end" enclose the sweep, "time" is when
- * that CPU was read; all three are CLOCK_MONOTONIC in nanoseconds. For a member
- * that was not running "time" is taken on the CPU of the reader.
- *
- *   framed   := struct perf_metagroup_snapshot, frame * snapshot.count
- *   frame    := struct perf_metagroup_record, payload, unspecified bytes up to
- *               snapshot.stride, which is the same for all frames of a read
- *
- *   Frame i begins at byte snapshot.size + i * snapshot.stride. Its payload
- *   begins record.header bytes further on and is record.size bytes long.
- *   A later version may enlarge both headers: use these fields, not sizeof.
- *
- * Mapped
- *   mmap(2) of the file at offset 0, read-only, shows the snapshot of the last
- *   sweep in the layout of a FRAMED read, and SWEEP renews it without copying.
- *   INFO tells how many bytes there are (framed_size). While the snapshot is
- *   written, "version" is odd. So, if others may sweep meanwhile, a reader
- *
- *     do {
- *       v = load-acquire of version
- *       copy what is of interest
- *       fence (acquire)
- *     } while (v is odd, or version is not v any more)
- *
- *   and then looks at "flags": with PERF_METAGROUP_SNAPSHOT_MOVED this memory
- *   will not be written again, because the snapshot outgrew it: map anew. Map
- *   anew too if "count" frames are more than was mapped.
- *   A record with "time" before "begin" was not renewed by the last sweep.
- *   A mapping keeps the meta-group and its members, as an open file does.
- *
- * Both reads return the whole snapshot or fail; counts are cumulative, so that
- * nothing is lost by a failed read. readv(2) reads each of its buffers by
- * itself. The file cannot be positioned: lseek(2), pread(2) give ESPIPE.
- *
- * read(2) fails with
- *   ENOSPC  the buffer is smaller than the snapshot (see INFO)
- *   EFAULT  the buffer is not writable memory
- *   EINTR   a signal came while another sweep or change was under way
- *   ENOMEM  an event group grew and no memory for it was left
- *   E2BIG   an event group grew and the snapshot would exceed max_snapshot
- *   EAGAIN  RAW: a member grew, or was being moved to another CPU, all the while
- *   other   RAW: the error that read(2) of a member gives (its PMU's)
- * and returns 0 in RAW format if there is no payload. mmap(2) fails with
- *   EINVAL  the offset is not 0, or there is not as much as that
- *   EPERM   the mapping would be writable
- *   ENOMEM  no memory
- *
- * Structures
- *   The caller sets the first field to sizeof(struct) and all reserved fields
- *   and unused flags to 0. A larger structure than the kernel knows is accepted
- *   if what the kernel does not know is 0 (else E2BIG); a smaller one works if
- *   it is not smaller than the first version. No field is a pointer type: the
- *   layout is the same for 32-bit and 64-bit callers.
- *
- * Every ioctl may fail with
+ * Each ioctl may fail with
  *   EFAULT  a pointer does not lead to accessible memory
  *   EINVAL  size too small, unknown flag or value, reserved field not 0
  *   E2BIG   size too large, or nonzero fields that this kernel does not know
- *   EINTR   a signal came while waiting for a sweep or change under way
- *   ENOTTY  no such command
+ *   EINTR   a signal arrived while waiting for another sweep or change
+ *   ENOTTY  unknown command
  */
 #ifndef _UAPI_LINUX_PERF_METAGROUP_H
 #define _UAPI_LINUX_PERF_METAGROUP_H
@@ -103,14 +31,45 @@
 #include <linux/ioctl.h>
 #include <linux/types.h>
 
-#ifndef __KERNEL__
-#include <assert.h>
-#endif
-
 #define PERF_METAGROUP_DEVICE	"/dev/perf_metagroup"
 #define PERF_METAGROUP_ABI	1
 
-/* Formats of read(), see SET_FORMAT. A new handle reads RAW. */
+/*
+ * Formats of read(), see struct perf_metagroup_format. A new handle reads RAW.
+ *
+ * RAW, in attach order:
+ *
+ *   raw      := payload*
+ *   payload  := what read(2) of that leader returns for its read_format, see
+ *               perf_event_open(2); nothing if its status is ERROR or SKIPPED
+ *
+ * FRAMED, in attach order:
+ *
+ *   framed   := struct perf_metagroup_snapshot, frame * snapshot.count
+ *   frame    := struct perf_metagroup_record, payload, unspecified bytes up to
+ *               record.frame
+ *
+ * Both return the whole snapshot or fail. A failed read loses nothing, because
+ * counts are cumulative. readv(2) reads each of its buffers by itself. The file
+ * has no position: lseek(2) and pread(2) fail with ESPIPE.
+ *
+ * read(2) returns 0 in RAW format if there is no payload. It fails with
+ *
+ *   ENOSPC  the buffer is smaller than the snapshot, see INFO
+ *   EFAULT  the buffer is not writable memory
+ *   EBADF   the handle was opened for writing only
+ *   EINTR   a signal arrived while waiting for another sweep or change, or
+ *           because of max_sweep_rate
+ *   EAGAIN  O_NONBLOCK is set, and the sweep would exceed max_sweep_rate
+ *   ENOMEM  no memory
+ *
+ * and, only in RAW format, where a FRAMED record would be STALE, with
+ *
+ *   ENOMEM  an event group grew, and there was no memory for it
+ *   E2BIG   an event group grew beyond max_snapshot or max_events_per_cpu
+ *   EAGAIN  a member grew, or was moved to another CPU, at each attempt
+ *   other   the error that read(2) of the member returns
+ */
 #define PERF_METAGROUP_FORMAT_RAW	0
 #define PERF_METAGROUP_FORMAT_FRAMED	1
 
@@ -119,30 +78,41 @@
 #define PERF_METAGROUP_FEATURE_SWEEP		_BITULL(1)	/* the ioctl */
 #define PERF_METAGROUP_FEATURE_MAP		_BITULL(2)	/* mmap(2) */
 #define PERF_METAGROUP_FEATURE_QUIET		_BITULL(3)	/* the mode */
-#define PERF_METAGROUP_FEATURE_SPARE_ISOLATED	_BITULL(4)	/* the mode */
+#define PERF_METAGROUP_FEATURE_SKIP_ISOLATED	_BITULL(4)	/* the mode */
+#define PERF_METAGROUP_FEATURE_STREAM		_BITULL(5)	/* the ioctl */
 
-/* Modes of a meta-group, see SET_MODE. A new one has none. */
+/* Modes of a meta-group, see struct perf_metagroup_mode. A new one has none. */
 #define PERF_METAGROUP_MODE_QUIET		_BITUL(0)
-#define PERF_METAGROUP_MODE_SPARE_ISOLATED	_BITUL(1)
+#define PERF_METAGROUP_MODE_SKIP_ISOLATED	_BITUL(1)
 
-/* perf_metagroup_snapshot.flags */
-#define PERF_METAGROUP_SNAPSHOT_MOVED		_BITUL(0)	/* mapped: map anew */
+/* perf_metagroup_stream.flags */
+#define PERF_METAGROUP_STREAM_OVERWRITE		_BITUL(0)	/* keep the newest samples */
+
+/* Limits of perf_metagroup_stream, and the offset of its rings in the file */
+#define PERF_METAGROUP_MIN_PERIOD	10000ULL	/* ns */
+#define PERF_METAGROUP_MAX_PERIOD	60000000000ULL	/* ns */
+#define PERF_METAGROUP_MAX_RING		67108864ULL	/* bytes */
+#define PERF_METAGROUP_RINGS		_BITULL(32)
+
+/* perf_metagroup_map.flags */
+#define PERF_METAGROUP_MAP_MOVED		_BITUL(0)	/* map again */
 
 /*
- * What a record says of its member.
+ * Status of a member.
  *
- * OK        running; the payload was read on the member's CPU
- * INACTIVE  enabled, but not on the PMU now: the counters are taken by other
- *           events, or the cgroup does not run there; the payload is complete
+ * OK        counting; the payload is as of perf_metagroup_record.time
+ * INACTIVE  enabled, but not on the PMU now: other events have the counters, or
+ *           the cgroup does not run on that CPU; the payload is complete
  * OFF       disabled; the payload is complete
  * ERROR     a pinned event that could not be put on the PMU; no payload
  * OFFLINE   its CPU went offline, which dissolves event groups for good, also
  *           when the CPU comes back; the payload is the leader's last count
  * REVOKED   its PMU was unregistered; the payload is the last counts
- * STALE     could not be read this time; no payload
- * IDLE      running, but its CPU sleeps and was not woken (QUIET); the payload
- *           was read when the CPU fell asleep, at "time"
- * SPARED    its CPU is not to be interrupted (SPARE_ISOLATED); no payload
+ * STALE     it could not be read in this sweep; no payload
+ * IDLE      counting, but its CPU is idle and was not woken (QUIET); the payload
+ *           was read when the CPU entered idle, at perf_metagroup_record.time
+ * SKIPPED   counting, and only its CPU could read it, which is not interrupted
+ *           (SKIP_ISOLATED); no payload
  */
 #define PERF_METAGROUP_OK	0
 #define PERF_METAGROUP_INACTIVE	1
@@ -152,74 +122,183 @@
 #define PERF_METAGROUP_REVOKED	5
 #define PERF_METAGROUP_STALE	6
 #define PERF_METAGROUP_IDLE	7
-#define PERF_METAGROUP_SPARED	8
+#define PERF_METAGROUP_SKIPPED	8
 
-/* Start of a FRAMED read. */
+/**
+ * struct perf_metagroup_snapshot - header of a FRAMED read
+ * @size:	bytes before the first frame
+ * @flags:	0
+ * @sequence:	number of sweeps of this meta-group so far, from 1
+ * @begin:	begin of the sweep, CLOCK_MONOTONIC in ns
+ * @end:	end of the sweep, CLOCK_MONOTONIC in ns
+ * @count:	number of frames
+ * @layout:	in reads of all members, frames keep their offsets while this
+ *		number is the same
+ * @bytes:	length of header and frames
+ * @stride:	perf_metagroup_record.frame if it is the same for all, else 0
+ * @reserved:	0
+ *
+ * The first frame begins @size bytes after this header. A later version may
+ * enlarge the header: use @size, not sizeof.
+ */
 struct perf_metagroup_snapshot {
-	__u32	size;		/* bytes before the first frame */
-	__u32	flags;		/* PERF_METAGROUP_SNAPSHOT_*; 0 in a read() */
-	__u64	sequence;	/* sweeps of this meta-group so far, from 1 */
-	__u64	begin;		/* ns */
-	__u64	end;		/* ns */
-	__u32	count;		/* frames */
-	__u32	stride;		/* bytes from one frame to the next */
-	__u32	version;	/* mapped: odd while it is written, see above */
-	__u32	reserved[5];	/* 0 */
+	__u32	size;
+	__u32	flags;
+	__u64	sequence;
+	__u64	begin;
+	__u64	end;
+	__u32	count;
+	__u32	layout;
+	__u64	bytes;
+	__u32	stride;
+	__u32	reserved[3];
 };
 
-/* Start of a frame. */
+/**
+ * struct perf_metagroup_record - header of a frame
+ * @frame:		bytes from this record to the next one
+ * @header:		bytes from this record to the payload
+ * @status:		PERF_METAGROUP_OK, ...
+ * @member:		number of the member, see struct perf_metagroup_attach
+ * @cpu:		CPU of the member
+ * @time:		when the member was read, CLOCK_MONOTONIC in ns
+ * @read_format:	read_format of the leader, which describes the payload
+ * @size:		bytes of the payload
+ *
+ * @time is never after perf_metagroup_snapshot.end. It is before .begin only if
+ * the status is IDLE or the CPU was not swept. A later version may enlarge the
+ * record: use @header, not sizeof.
+ */
 struct perf_metagroup_record {
-	__u32	header;		/* bytes before the payload */
-	__u32	member;		/* number given by ATTACH */
-	__u32	cpu;		/* CPU of the member */
-	__u32	status;		/* PERF_METAGROUP_OK, … */
-	__u64	time;		/* ns */
-	__u32	read_format;	/* of the leader: how to decode the payload */
-	__u32	size;		/* bytes of payload */
+	__u32	frame;
+	__u16	header;
+	__u16	status;
+	__u32	member;
+	__u32	cpu;
+	__u64	time;
+	__u32	read_format;
+	__u32	size;
 };
 
-/* INFO: what this module can do, and the state of this meta-group. */
+/**
+ * struct perf_metagroup_map - start of the mapped memory
+ * @size:	bytes of this structure
+ * @flags:	PERF_METAGROUP_MAP_*
+ * @version:	number of snapshots so far; the last one is in copy @version % 2
+ * @reserved:	0
+ * @offset:	bytes from this structure to each copy
+ * @reserved2:	0
+ *
+ * mmap(2) of the file at offset 0, read-only, shows the last sweep in the layout
+ * of a FRAMED read of all members. SWEEP makes a new one without copying.
+ * perf_metagroup_info.map_size is the number of bytes that can be mapped.
+ *
+ * The next sweep writes the other copy and then increments @version, so a reader
+ * never waits for a sweep:
+ *
+ *   do {
+ *     v = load-acquire of version
+ *     copy the wanted data from offset[v % 2]
+ *     fence (acquire)
+ *   } while (version != v)
+ *
+ * Then it checks @flags: with PERF_METAGROUP_MAP_MOVED, the snapshot has outgrown
+ * this memory, which is not written again. A process that alone sweeps, attaches
+ * and detaches needs one pass only.
+ *
+ * After ATTACH and DETACH the snapshot has no frames until the next sweep. A SWEEP
+ * of some CPUs keeps the records of the others, with the time of an earlier
+ * sweep; or with status STALE and time 0 if there was none since the last ATTACH
+ * or DETACH. A mapping keeps the meta-group and its members, as an open file does.
+ * A stream sweeps by itself when a group has grown or has moved to another CPU.
+ *
+ * mmap(2) fails with
+ *
+ *   EINVAL  the offset is neither 0 nor that of a ring, see struct
+ *           perf_metagroup_stream; or the length exceeds map_size
+ *   EPERM   the mapping would be writable
+ *   EACCES  the handle was opened for writing only
+ *   ENOMEM  no memory
+ */
+struct perf_metagroup_map {
+	__u32	size;
+	__u32	flags;
+	__u32	version;
+	__u32	reserved;
+	__u64	offset[2];
+	__u64	reserved2[4];
+};
+
+/**
+ * struct perf_metagroup_info - INFO: properties of the module and the meta-group
+ * @size:		in: sizeof(struct)
+ * @flags:		in: 0
+ * @abi:		out: PERF_METAGROUP_ABI
+ * @format:		out: read format of this handle
+ * @features:		out: PERF_METAGROUP_FEATURE_*
+ * @max_members:	out: limit, members of a meta-group
+ * @max_per_cpu:	out: limit, members of a meta-group on one CPU
+ * @max_snapshot:	out: limit, bytes of a FRAMED read
+ * @members:		out: number of members
+ * @cpus:		out: number of CPUs that have members
+ * @raw_size:		out: bytes that a RAW read needs
+ * @framed_size:	out: bytes that a FRAMED read needs
+ * @map_size:		out: bytes that can be mapped
+ * @mode:		out: PERF_METAGROUP_MODE_*
+ * @max_events_per_cpu:	out: limit, events of a meta-group on one CPU
+ */
 struct perf_metagroup_info {
 	__u32	size;
-	__u32	flags;		/* in: 0 */
-	__u32	abi;		/* out: PERF_METAGROUP_ABI */
-	__u32	format;		/* out: read format of this handle */
-	__u64	features;	/* out: PERF_METAGROUP_FEATURE_* */
-	__u32	max_members;	/* out: limit, members of a meta-group */
-	__u32	max_per_cpu;	/* out: limit, members on one CPU */
-	__u64	max_snapshot;	/* out: limit, bytes of a FRAMED read */
-	__u32	members;	/* out: members now */
-	__u32	cpus;		/* out: CPUs with members now */
-	__u64	raw_size;	/* out: bytes that a RAW read needs now */
-	__u64	framed_size;	/* out: bytes that a FRAMED read needs now */
-	__u32	mode;		/* out: PERF_METAGROUP_MODE_* of this meta-group */
-	__u32	reserved;	/* out: 0 */
+	__u32	flags;
+	__u32	abi;
+	__u32	format;
+	__u64	features;
+	__u32	max_members;
+	__u32	max_per_cpu;
+	__u64	max_snapshot;
+	__u32	members;
+	__u32	cpus;
+	__u64	raw_size;
+	__u64	framed_size;
+	__u64	map_size;
+	__u32	mode;
+	__u32	max_events_per_cpu;
 };
 
-/*
- * ATTACH: make the leaders behind 'count' perf descriptors members, all or none.
+/**
+ * struct perf_metagroup_attach - ATTACH: make event groups members, all or none
+ * @size:	in: sizeof(struct)
+ * @flags:	in: 0
+ * @fds:	in: address of __s32[@count], descriptors of leaders
+ * @count:	in: number of descriptors
+ * @first:	out: number of the first new member; the others follow
+ * @failed:	out: index of the descriptor that caused the error, else @count
+ * @reason:	out: PERF_METAGROUP_REASON_* for that descriptor
+ *
+ * A group can be attached once, to one meta-group. Numbers rise in attach order
+ * and are not used again in that meta-group. The meta-group keeps the leader, so
+ * its descriptor may be closed. It does not keep siblings: as for read(2), a
+ * sibling leaves the group when its last descriptor is closed, and one that is
+ * opened later joins it.
  *
  *   EBADF   a descriptor is not open for reading
- *   EINVAL  a descriptor is not a perf event; or a sibling; or task-bound;
- *           count is 0
+ *   EINVAL  a descriptor is not a perf event, or is a sibling, or is bound to a
+ *           task; or @count is 0
  *   EBUSY   a group is a member already, of this or another meta-group, or
- *           stands twice in the array
- *   E2BIG   there would be more than max_members members, more than
- *           max_per_cpu on one CPU, or a snapshot larger than max_snapshot
- *   ENOSPC  the numbers of members are used up
+ *           appears twice in @fds
+ *   E2BIG   the limits max_members, max_per_cpu, max_events_per_cpu or
+ *           max_snapshot would be exceeded
+ *   ENOSPC  no numbers are left
  *   ENOMEM  no memory
- *
- * If one descriptor is to blame, 'failed' is its index and 'reason' says what
- * is wrong with it; else 'failed' is 'count' and 'reason' is 0.
  */
 struct perf_metagroup_attach {
 	__u32	size;
-	__u32	flags;		/* in: 0 */
-	__u64	fds;		/* in: address of __s32[count] */
-	__u32	count;		/* in */
-	__u32	first;		/* out: number of the first; the others follow */
-	__u32	failed;		/* out: see above */
-	__u32	reason;		/* out: PERF_METAGROUP_REASON_* */
+	__u32	flags;
+	__u64	fds;
+	__u32	count;
+	__u32	first;
+	__u32	failed;
+	__u32	reason;
 };
 
 #define PERF_METAGROUP_REASON_NONE		0
@@ -229,90 +308,216 @@ struct perf_metagroup_attach {
 #define PERF_METAGROUP_REASON_TASK		4	/* bound to a task, or to no CPU */
 #define PERF_METAGROUP_REASON_BUSY		5	/* a member already */
 
-/*
- * DETACH: let go of one member; the others keep their numbers and order.
+/**
+ * struct perf_metagroup_detach - DETACH: remove one member
+ * @size:	in: sizeof(struct)
+ * @flags:	in: 0
+ * @member:	in: number of the member
+ * @reserved:	in: 0
+ *
+ * The others keep their numbers and order.
  *
  *   ENOENT  no such member
  */
 struct perf_metagroup_detach {
 	__u32	size;
-	__u32	flags;		/* in: 0 */
-	__u32	member;		/* in */
-	__u32	reserved;	/* in: 0 */
+	__u32	flags;
+	__u32	member;
+	__u32	reserved;
 };
 
-/* SET_FORMAT: how read() of this handle answers. EINVAL: unknown format. */
+/**
+ * struct perf_metagroup_format - SET_FORMAT: choose what read() of this handle returns
+ * @size:	in: sizeof(struct)
+ * @flags:	in: 0
+ * @format:	in: PERF_METAGROUP_FORMAT_*
+ * @reserved:	in: 0
+ *
+ *   EINVAL  unknown format
+ */
 struct perf_metagroup_format {
 	__u32	size;
-	__u32	flags;		/* in: 0 */
-	__u32	format;		/* in: PERF_METAGROUP_FORMAT_* */
-	__u32	reserved;	/* in: 0 */
+	__u32	flags;
+	__u32	format;
+	__u32	reserved;
 };
 
-/*
- * GET_MEMBER: what is known of one member, without a sweep.
- *
- * The identifiers (PERF_EVENT_IOC_ID) of its events, the leader's first, are
- * written to 'ids', 'max_ids' of them at most.
+/**
+ * struct perf_metagroup_member - GET_MEMBER: describe one member, without a sweep
+ * @size:		in: sizeof(struct)
+ * @flags:		in: 0
+ * @member:		in: number of the member
+ * @cpu:		out: its CPU
+ * @status:		out: PERF_METAGROUP_OK, ...
+ * @events:		out: number of events in the group
+ * @read_format:	out: read_format of the leader
+ * @payload:		out: bytes of its payload
+ * @max_ids:		in: entries at @ids
+ * @ids:		in: address of __u64[@max_ids], or 0; receives the identifiers
+ *			(PERF_EVENT_IOC_ID) of the events, the leader first
  *
  *   ENOENT  no such member
- *   EAGAIN  it was being moved to another CPU all the while
+ *   EAGAIN  it was moved to another CPU at each attempt
  *   ENOMEM  no memory
  */
 struct perf_metagroup_member {
 	__u32	size;
-	__u32	flags;		/* in: 0 */
-	__u32	member;		/* in: number */
-	__u32	cpu;		/* out */
-	__u32	status;		/* out: PERF_METAGROUP_OK, … */
-	__u32	events;		/* out: number of events */
-	__u64	read_format;	/* out: of the leader */
-	__u32	payload;	/* out: bytes of payload now */
-	__u32	max_ids;	/* in */
-	__u64	ids;		/* in: address of __u64[max_ids], or 0 */
+	__u32	flags;
+	__u32	member;
+	__u32	cpu;
+	__u32	status;
+	__u32	events;
+	__u64	read_format;
+	__u32	payload;
+	__u32	max_ids;
+	__u64	ids;
 };
 
-/*
- * SWEEP: one sweep, and a copy of what it found, if wanted.
+/**
+ * struct perf_metagroup_sweep - SWEEP: sweep some CPUs or all, copy the result or not
+ * @size:		in: sizeof(struct)
+ * @flags:		in: 0
+ * @cpus:		in: address of __u64[@nr_words], or 0 for all CPUs; CPU n is
+ *			bit n % 64 of word n / 64
+ * @nr_words:		in: words at @cpus
+ * @reserved:		in: 0
+ * @buffer:		in: address that receives what read() would return, or 0
+ * @buffer_size:	in: bytes at @buffer
  *
- * 'cpus' is the address of 'nr_words' words: CPU n is bit n % 64 of word n / 64.
- * Only members on these CPUs are brought up to date and copied. 0 (and no
- * words): all CPUs. 'buffer' gets what a read() of the handle would; 0 (and no
- * size): nothing is copied, see mmap. In place of the structure's address, 0
- * means neither. Returns the number of bytes copied, or fails as read() does.
+ * Only members on the CPUs in @cpus are brought up to date and copied. The address
+ * 0 in place of the structure means all CPUs and no copy.
  *
- *   EINVAL  more than 1024 words; an address without size, or the reverse
- *   EBADF   a buffer, and the handle was opened for writing only
+ * Returns the number of bytes copied, or fails as read() does or with
+ *
+ *   EINVAL  more than 1024 words; an address without a size, or the reverse
+ *   EBADF   there is a buffer, and the handle was opened for writing only
  */
 struct perf_metagroup_sweep {
 	__u32	size;
-	__u32	flags;		/* in: 0 */
-	__u64	cpus;		/* in: address of __u64[nr_words], or 0 */
-	__u32	nr_words;	/* in */
-	__u32	reserved;	/* in: 0 */
-	__u64	buffer;		/* in: address, or 0 */
-	__u64	buffer_size;	/* in: bytes */
+	__u32	flags;
+	__u64	cpus;
+	__u32	nr_words;
+	__u32	reserved;
+	__u64	buffer;
+	__u64	buffer_size;
 };
 
-/*
- * SET_MODE: which CPUs the sweeps of this meta-group leave alone.
+/**
+ * struct perf_metagroup_mode - SET_MODE: choose CPUs that sweeps do not interrupt
+ * @size:	in: sizeof(struct)
+ * @flags:	in: 0
+ * @mode:	in: PERF_METAGROUP_MODE_*, or 0
+ * @reserved:	in: 0
  *
- * QUIET           CPUs that sleep are not woken. Their members are read as they
- *                 fall asleep; sweeps return that, status IDLE. What interrupts
- *                 cause while a CPU sleeps on is seen when it falls asleep anew
- *                 or is read awake.
- * SPARE_ISOLATED  CPUs that are isolated from the scheduler's tick (nohz_full=)
- *                 or from load balancing (isolcpus=) now are not interrupted;
- *                 their members are not read, status SPARED.
+ * In all modes a sweep interrupts only CPUs with a counting member that only that
+ * CPU can read. All other members are read from the CPU of the caller: members
+ * that do not count; groups of software events, tracepoints and breakpoints, but
+ * not cpu-clock and task-clock; and groups of events that any CPU of their
+ * package, die or core can read, if the caller runs there.
  *
- *   EUSERS  QUIET: 64 meta-groups are quiet already
+ * QUIET: idle CPUs are not woken. They read their members when they enter idle.
+ * Sweeps return that, with status IDLE. What interrupts count while the CPU stays
+ * idle is seen when it enters idle again or is read while it is busy. Not
+ * covered, and interrupted as in normal mode, are idle CPUs with a counting member
+ *   - whose counts go on while the CPU is idle, and which cannot be read from the
+ *     CPU of the caller. Only counts of the CPU's own PMU stop in idle; those of
+ *     uncore, RAPL, cstate, msr, cpu-clock and task-clock do not;
+ *   - beyond 64 members on the CPU, or 64 events that need to be read there, of
+ *     all quiet meta-groups together;
+ *   - of a meta-group that was not swept in the second before the CPU entered idle.
+ *
+ * SKIP_ISOLATED: CPUs that are isolated from the scheduler's tick (nohz_full=) or
+ * from load balancing (isolcpus=) when the mode is set are not interrupted.
+ * Members that only such a CPU could read have status SKIPPED.
+ *
+ *   EUSERS  QUIET: 64 meta-groups and streams are quiet already
  *   ENOMEM  no memory
  */
 struct perf_metagroup_mode {
 	__u32	size;
-	__u32	flags;		/* in: 0 */
-	__u32	mode;		/* in: PERF_METAGROUP_MODE_*, or 0 */
-	__u32	reserved;	/* in: 0 */
+	__u32	flags;
+	__u32	mode;
+	__u32	reserved;
+};
+
+/**
+ * struct perf_metagroup_stream - STREAM: let CPUs sample themselves, or stop it
+ * @size:	in: sizeof(struct)
+ * @flags:	in: PERF_METAGROUP_STREAM_*
+ * @period:	in: ns between two deadlines, 10 us to 60 s; 0 stops the stream, and then
+ *		@flags, @ring_size and @watermark are 0
+ * @ring_size:	in: bytes of data in the ring of each CPU: a power of two, at least a
+ *		page, at most 64 MiB
+ * @watermark:	in: bytes in a ring from which poll(2) returns; 0 for half of
+ *		@ring_size
+ * @first:	out: first deadline, CLOCK_MONOTONIC in ns
+ * @map_offset:	out: offset in the file of the ring of CPU 0, PERF_METAGROUP_RINGS
+ * @map_stride:	out: bytes from there to the ring of the next CPU
+ * @lost:	out, from a stop: deadlines lost that no ring reports, of all CPUs
+ *
+ * Each CPU with members has a timer that expires at multiples of @period on
+ * CLOCK_MONOTONIC: all CPUs, and all streams of that period, at the same time. The
+ * CPU then reads its members and appends one PERF_RECORD_SAMPLE for each to its
+ * ring. The format is that of perf_event_open(2) with
+ *
+ *   sample_type    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+ *                  PERF_SAMPLE_READ
+ *   sample_id_all  1
+ *   clockid        CLOCK_MONOTONIC
+ *
+ * IDENTIFIER is that of the leader, and READ is what read(2) of the leader would
+ * return. All members have the time at which the CPU began to read them, so
+ * TIME % @period is how late the timer was.
+ *
+ * All samples of a CPU for one deadline are written, or none. Deadlines are not
+ * shifted. For n deadlines without samples, one PERF_RECORD_LOST_SAMPLES for each
+ * member, with its IDENTIFIER and lost = n, precedes the next samples. Deadlines
+ * are lost if the ring is full, if the timer was late by @period or more, or if all
+ * streams together would take more than max_stream_percent, a parameter of the
+ * module, of the time of the CPU. A member that cannot be read at a deadline has
+ * lost = 1 in place of its sample.
+ *
+ * CPUs that are offline have no deadlines. In mode QUIET neither have idle CPUs: a
+ * CPU that is idle at a deadline takes samples, and then none until it leaves
+ * idle. In mode SKIP_ISOLATED isolated CPUs have none. The mode is that of the
+ * time when the stream starts.
+ *
+ * mmap(2) of @map_stride bytes at @map_offset + n * @map_stride shows the ring of
+ * CPU n as that of a perf event: struct perf_event_mmap_page in the first page, with
+ * data_head, data_tail, data_offset and data_size, then the data. With
+ * PERF_METAGROUP_STREAM_OVERWRITE the ring is written backward, as with
+ * perf_event_attr.write_backward: the newest record is at data_head. data_tail is
+ * not used, and poll(2) does not report data.
+ *
+ * poll(2) returns EPOLLIN while a ring has @watermark bytes or more, and EPOLLHUP
+ * when the stream has stopped. Each start has new rings, which stay until the next
+ * one.
+ *
+ * A stream belongs to the handle, and ends with it. Members may be attached and
+ * detached while it runs, and sweeps go on as without it.
+ *
+ *   EBUSY   a stream of this handle is running
+ *   ENOSPC  the samples of one deadline of a CPU exceed @ring_size
+ *   EUSERS  64 streams are running, or 64 meta-groups and streams are quiet
+ *   ENOMEM  no memory
+ *
+ * mmap(2) of a ring fails with
+ *
+ *   ENODEV  the CPU has no ring
+ *   EINVAL  the length exceeds @map_stride, or the mapping is private
+ *   EACCES  the handle was not opened for reading and writing
+ *   ENOMEM  no memory
+ */
+struct perf_metagroup_stream {
+	__u32	size;
+	__u32	flags;
+	__u64	period;
+	__u64	ring_size;
+	__u64	watermark;
+	__u64	first;
+	__u64	map_offset;
+	__u64	map_stride;
+	__u64	lost;
 };
 
 #define PERF_METAGROUP_IOC_INFO		_IO(0xBD, 0) /* perf_metagroup_info */
@@ -322,12 +527,12 @@ struct perf_metagroup_mode {
 #define PERF_METAGROUP_IOC_GET_MEMBER	_IO(0xBD, 4) /* perf_metagroup_member */
 
 /*
- * The same as PERF_EVENT_IOC_ENABLE, _DISABLE and _RESET with
- * PERF_IOC_FLAG_GROUP on every member: leaders and siblings. The argument is 0.
- * All members are tried; the first error is returned.
+ * PERF_EVENT_IOC_ENABLE, _DISABLE and _RESET with PERF_IOC_FLAG_GROUP for each
+ * member, that is, leader and siblings. The argument is 0. All members are tried;
+ * the first error is returned.
  *
- *   ENODEV  the PMU of a member is gone
- *   EACCES  a security module refuses
+ *   ENODEV  the PMU of a member was unregistered
+ *   EACCES  a security module denies it
  */
 #define PERF_METAGROUP_IOC_ENABLE	_IO(0xBD, 5)
 #define PERF_METAGROUP_IOC_DISABLE	_IO(0xBD, 6)
@@ -335,33 +540,22 @@ struct perf_metagroup_mode {
 
 #define PERF_METAGROUP_IOC_SWEEP	_IO(0xBD, 8) /* perf_metagroup_sweep, or 0 */
 #define PERF_METAGROUP_IOC_SET_MODE	_IO(0xBD, 9) /* perf_metagroup_mode */
+#define PERF_METAGROUP_IOC_STREAM	_IO(0xBD, 10) /* perf_metagroup_stream */
 
 /*
- * Sizes: the first is the least that is accepted, and in records and snapshot
- * headers the least that is returned; INFO has grown since.
+ * Sizes of the first version: the smallest size that is accepted, or, for
+ * snapshot, record and map, that is returned.
  */
 #define PERF_METAGROUP_SNAPSHOT_SIZE_VER1	64
 #define PERF_METAGROUP_RECORD_SIZE_VER1		32
-#define PERF_METAGROUP_INFO_SIZE_VER1		64
-#define PERF_METAGROUP_INFO_SIZE_VER2		72	/* + mode */
+#define PERF_METAGROUP_MAP_SIZE_VER1		64
+#define PERF_METAGROUP_INFO_SIZE_VER1		80
 #define PERF_METAGROUP_ATTACH_SIZE_VER1		32
 #define PERF_METAGROUP_DETACH_SIZE_VER1		16
 #define PERF_METAGROUP_FORMAT_SIZE_VER1		16
 #define PERF_METAGROUP_MEMBER_SIZE_VER1		48
 #define PERF_METAGROUP_SWEEP_SIZE_VER1		40
 #define PERF_METAGROUP_MODE_SIZE_VER1		16
-
-#define _PERF_METAGROUP_SIZE(type, bytes)				\
-	static_assert(sizeof(struct perf_metagroup_##type) == (bytes), #type)
-_PERF_METAGROUP_SIZE(snapshot, PERF_METAGROUP_SNAPSHOT_SIZE_VER1);
-_PERF_METAGROUP_SIZE(record, PERF_METAGROUP_RECORD_SIZE_VER1);
-_PERF_METAGROUP_SIZE(info, PERF_METAGROUP_INFO_SIZE_VER2);
-_PERF_METAGROUP_SIZE(attach, PERF_METAGROUP_ATTACH_SIZE_VER1);
-_PERF_METAGROUP_SIZE(detach, PERF_METAGROUP_DETACH_SIZE_VER1);
-_PERF_METAGROUP_SIZE(format, PERF_METAGROUP_FORMAT_SIZE_VER1);
-_PERF_METAGROUP_SIZE(member, PERF_METAGROUP_MEMBER_SIZE_VER1);
-_PERF_METAGROUP_SIZE(sweep, PERF_METAGROUP_SWEEP_SIZE_VER1);
-_PERF_METAGROUP_SIZE(mode, PERF_METAGROUP_MODE_SIZE_VER1);
-#undef _PERF_METAGROUP_SIZE
+#define PERF_METAGROUP_STREAM_SIZE_VER1		64
 
 #endif /* _UAPI_LINUX_PERF_METAGROUP_H */

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace metagroup {
@@ -16,38 +17,44 @@ namespace metagroup {
 /// A set of CPU numbers, ascending, each once.
 class METAGROUP_API CpuList {
   public:
-    /// No CPU.
+    /// An empty list.
     CpuList() = default;
 
     /// The given CPUs, in any order.
-    /// \throws std::invalid_argument if a number is negative or stands twice.
+    /// \throws std::invalid_argument if a number is negative or a duplicate.
     explicit CpuList(std::vector<int> cpus);
 
-    /// Reads a list as people write it: `0-3,8`, or one of the words `all` and `online` (the
-    /// CPUs online now) and `possible`. Numbers are not checked against this machine; opening is.
-    /// \throws std::invalid_argument naming text, column, word and remedy; also for an empty
-    ///         list, a range that runs backwards and a CPU that stands twice.
-    /// \throws std::system_error if a word was used and sysfs cannot be read.
+    /// Parses `0-3,8`, or one of the words `all` and `online` (the CPUs online now) and
+    /// `possible`. The numbers need not be CPUs of this machine.
+    /// \throws Error (Cause::syntax) naming text, column, word and remedy; also for an empty list,
+    ///         a range that runs backwards and a duplicate CPU. Cause::no_sysfs if a word
+    ///         was used and sysfs is not mounted.
     static CpuList parse(std::string_view text);
 
     /// The CPUs online now, from /sys/devices/system/cpu/online.
-    /// \throws std::system_error if sysfs cannot be read.
+    /// \throws Error (Cause::no_sysfs) if sysfs is not mounted.
     static CpuList online();
 
     /// The CPUs that may ever be online, from /sys/devices/system/cpu/possible.
-    /// \throws std::system_error if sysfs cannot be read.
+    /// \throws Error (Cause::no_sysfs) if sysfs is not mounted.
     static CpuList possible();
 
-    /// The numbers, ascending. Valid while the list lives and is not assigned to.
-    [[nodiscard]] std::span<const int> cpus() const noexcept { return cpus_; }
+    /// The numbers, ascending. Valid while the list lives and is not assigned to. A temporary list
+    /// gives them away as a vector.
+    [[nodiscard]] std::span<const int> cpus() const& noexcept { return cpus_; }
+    [[nodiscard]] std::vector<int> cpus() && { return std::move(cpus_); }
     [[nodiscard]] std::size_t size() const noexcept { return cpus_.size(); }
     [[nodiscard]] bool empty() const noexcept { return cpus_.empty(); }
     [[nodiscard]] bool contains(int cpu) const noexcept;
-    [[nodiscard]] auto begin() const noexcept { return cpus_.begin(); }
-    [[nodiscard]] auto end() const noexcept { return cpus_.end(); }
+    [[nodiscard]] auto begin() const& noexcept { return cpus_.begin(); }
+    [[nodiscard]] auto end() const& noexcept { return cpus_.end(); }
+    auto begin() const&& = delete;
+    auto end() const&& = delete;
 
-    /// One bit per CPU: CPU n is bit n % 64 of word n / 64. No words for no CPU.
-    [[nodiscard]] std::vector<std::uint64_t> mask() const;
+    /// One bit per CPU: CPU n is bit n % 64 of word n / 64. An empty list has one
+    /// word of zeros, since the kernel takes no words for all CPUs. Does not allocate.
+    [[nodiscard]] std::span<const std::uint64_t> mask() const& noexcept;
+    std::span<const std::uint64_t> mask() const&& = delete;
 
     /// The CPUs that are in both lists.
     [[nodiscard]] CpuList intersect(const CpuList& other) const;
@@ -59,6 +66,7 @@ class METAGROUP_API CpuList {
 
   private:
     std::vector<int> cpus_;
+    std::vector<std::uint64_t> words_;  // none for an empty list
 };
 
 }  // namespace metagroup

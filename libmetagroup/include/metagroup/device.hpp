@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <metagroup/cpu_list.hpp>
 #include <metagroup/detail/unique_fd.hpp>
 #include <metagroup/export.hpp>
 #include <metagroup/snapshot.hpp>
@@ -16,83 +17,95 @@
 
 namespace metagroup {
 
-/// How read() of a handle answers.
+/// The format of what read() of a handle returns.
 enum class Format : std::uint32_t {
     raw = PERF_METAGROUP_FORMAT_RAW,        ///< the payloads, one after the other
     framed = PERF_METAGROUP_FORMAT_FRAMED,  ///< a snapshot header and records
 };
 
-/// Which CPUs sweeps leave alone.
+/// The CPUs that sweeps do not interrupt.
 struct Mode {
-    /// Do not wake CPUs that sleep: their records, Status::idle, are of when they fell asleep.
+    /// Do not wake idle CPUs: their records, Status::idle, are as of when they became idle.
     bool quiet = false;
-    /// Do not interrupt CPUs isolated by nohz_full= or isolcpus=: their records are Status::spared.
-    bool spare_isolated = false;
+    /// Do not interrupt CPUs isolated by nohz_full= or isolcpus=: their records are
+    /// Status::skipped.
+    bool skip_isolated = false;
     friend bool operator==(const Mode&, const Mode&) = default;
 };
 
-/// What the kernel knows of one member, without a sweep.
+/// The state of one member in the kernel, without a sweep.
 struct MemberInfo {
-    std::uint32_t member = 0;        ///< its number
-    int cpu = -1;                    ///< its CPU
-    Status status = Status::stale;   ///< its state now
-    std::uint64_t read_format = 0;   ///< of the leader
-    std::size_t payload = 0;         ///< bytes of payload now
-    std::vector<std::uint64_t> ids;  ///< identifiers of its events, the leader's first
+    std::uint32_t member = 0;          ///< its number
+    int cpu = -1;                      ///< its CPU
+    Status status = Status::stale;     ///< its state now
+    std::uint64_t read_format = 0;     ///< of the leader
+    std::size_t payload = 0;           ///< bytes of payload now
+    std::vector<std::uint64_t> ids{};  ///< identifiers of its events, the leader's first
 };
 
 /// A thin owner of one handle: each function is one system call of linux/perf_metagroup.h, where
-/// the meaning and all errors are described. Errors are std::system_error with the kernel's errno.
-/// Move-only; the meta-group ends with its last descriptor.
+/// the meaning and all errors are described. Errors are Error with the kernel's errno.
+/// No call is interrupted by a signal: it begins again. Move-only; the meta-group ends with its
+/// last descriptor.
 class METAGROUP_API Device {
   public:
     /// Opens the device: a new, empty meta-group, which reads in Format::raw.
-    /// \throws Error that says what is missing: module, permission…
+    /// \throws Error: Cause::no_module, no_device_permission, wrong_module...
     static Device open(const std::string& path = PERF_METAGROUP_DEVICE);
-    /// Takes over a descriptor, for example one that another process passed on.
-    /// \throws std::system_error if it is none of this device, Error if its module is of another
+    /// Takes ownership of a descriptor, for example one that another process passed on; closes it
+    /// on errors, too.
+    /// \throws Error (Cause::wrong_module) if it is none of this device, or its module has another
     ///         ABI.
-    explicit Device(detail::UniqueFd fd);
+    explicit Device(int fd);
 
     /// Limits and present size of the meta-group.
     [[nodiscard]] perf_metagroup_info info() const;
     /// Makes the leaders behind these descriptors members, all or none. They may be closed then;
     /// those of siblings must stay open.
     /// \return number of the first; the others follow.
-    /// \throws std::system_error; the text names the descriptor to blame and what is wrong with it.
+    /// \throws Error: Cause::bad_descriptor, already_attached, too_many_members...; names the
+    ///         descriptor at fault.
     std::uint32_t attach(std::span<const int> leader_fds);
-    /// Lets go of one member.
+    /// Removes one member. \throws Error: Cause::no_such_member...
     void detach(std::uint32_t member);
     /// Enables all members, siblings included.
     void enable();
     /// Disables all members, siblings included.
     void disable();
-    /// Sets all counts to 0; not the times, as with PERF_EVENT_IOC_RESET.
+    /// Sets all counts to 0, but not the times, as PERF_EVENT_IOC_RESET does.
     void reset();
-    /// Chooses how read() answers.
+    /// Chooses the format of read().
     void set_format(Format format);
-    /// Chooses the CPUs that sweeps leave alone. \throws std::system_error; EUSERS if there are too
-    /// many quiet meta-groups already.
+    /// Chooses the CPUs that sweeps do not interrupt. \throws Error: Cause::too_many_quiet...
     void set_mode(Mode mode);
-    /// What is known of one member.
+    /// The state of one member. \throws Error: Cause::no_such_member...
     [[nodiscard]] MemberInfo member(std::uint32_t member) const;
-    /// One sweep. Does not allocate. Begins again if a signal came (EINTR).
+    /// One sweep, in the format chosen. Does not allocate.
     /// \return bytes read.
-    /// \throws std::system_error; ENOSPC if the buffer is too small, see info().
+    /// \throws Error: Cause::buffer_too_small, see info()...
     std::size_t read(std::span<std::byte> buffer);
     /// One sweep in Format::framed into a snapshot. Allocates only if a group has grown.
     void read(Snapshot& snapshot);
-    /// The same, but members on other CPUs are neither read nor in the snapshot. The mask is that
-    /// of CpuList::mask(); no words: all CPUs.
-    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask);
-    /// One sweep that copies nothing: see Mapping. Begins again if a signal came.
+    /// The same, but members on other CPUs are neither read nor in the snapshot. An empty list
+    /// gives a snapshot without records.
+    void read(Snapshot& snapshot, const CpuList& cpus);
+    /// One sweep that copies nothing: see Mapping.
     void sweep();
+    /// Starts a stream of this handle: `period`, `ring_size`, `watermark` and `flags` are as in
+    /// perf_metagroup_stream. See Stream for reading it.
+    /// \return the same with `first`, `map_offset` and `map_stride`.
+    /// \throws Error: Cause::stream_running, too_many_streams, buffer_too_small...; wrong_module if
+    ///         the module is too old for it.
+    perf_metagroup_stream start_stream(const perf_metagroup_stream& stream);
+    /// Stops it. \return deadlines lost that no ring reports, of all CPUs.
+    std::uint64_t stop_stream();
     /// The descriptor, for poll loops and passing on; -1 if moved from.
     [[nodiscard]] int fd() const noexcept { return fd_.get(); }
 
   private:
-    template <typename Call>
-    void read_whole(Snapshot& snapshot, const Call& call);
+    explicit Device(detail::UniqueFd fd);
+    template <typename Read>
+    void read_whole(Snapshot& snapshot, const Read& call);
 
     detail::UniqueFd fd_;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Error: what failed, why, and what to do about it.
+/// Error: the failed operation, its reason and the remedy.
 #pragma once
 
 #include <memory>
@@ -10,27 +10,72 @@
 
 namespace metagroup {
 
-/// What the system refused: thrown where an event, the device or a meta-group is opened. what() is
-/// all parts in one line; each is there for who shows them apart. Copies share the texts.
-class METAGROUP_API Error : public std::system_error {
-  public:
-    /// The parts; none ends with punctuation. `why` and `remedy` may be empty.
-    struct Parts {
-        std::string failed;  ///< `cannot open event "cycles" on CPU 3`
-        std::string why;     ///< `no PMU here knows the event`
-        std::string remedy;  ///< `see "metagroup list" for what there is`
-    };
-
-    /// Of an errno.
-    Error(int error, Parts parts);
-
-    [[nodiscard]] const Parts& parts() const noexcept { return *parts_; }
-
-  private:
-    std::shared_ptr<const Parts> parts_;
+/// The kind of an Error, for programs that act on it. The errno is ambiguous: a missing module,
+/// event and cgroup are all ENOENT.
+enum class Cause {
+    other,                 ///< none of these: see code()
+    syntax,                ///< a list of events or CPUs cannot be parsed
+    unknown_event,         ///< no such event, or its name is not complete
+    unknown_pmu,           ///< there is no PMU of this name
+    unsupported_event,     ///< the event cannot be counted here, or not that way
+    unsupported_group,     ///< the events cannot be counted together
+    pmu_busy,              ///< other users occupy the PMU
+    no_perf_permission,    ///< perf_event_open(2) is not permitted: kernel.perf_event_paranoid
+    no_trace_permission,   ///< tracefs cannot be read
+    no_such_cpu,           ///< this machine has no CPU of this number
+    cpu_offline,           ///< the CPU is offline
+    no_cgroup,             ///< there is no such cgroup, or no cgroups are mounted
+    no_sysfs,              ///< sysfs is not mounted
+    too_many_files,        ///< no descriptor is left, in the process or in the system
+    no_memory,             ///< the kernel has no memory left
+    no_module,             ///< the device is not there
+    no_device_permission,  ///< the device cannot be opened
+    wrong_module,          ///< not the device, or of a module that lacks what was asked for
+    needs_module,          ///< the mode cannot be had without the module
+    too_many_members,      ///< the module's limits would be exceeded
+    too_many_quiet,        ///< no more meta-groups can be quiet
+    bad_descriptor,        ///< a descriptor to attach is not the leader of a group on a CPU
+    already_attached,      ///< a group to attach is a member of a meta-group
+    no_such_member,        ///< there is no member of this number
+    buffer_too_small,      ///< the buffer does not hold what is read
+    bad_snapshot,          ///< the bytes are not a snapshot
+    stream_running,        ///< the meta-group has a stream that has not stopped
+    too_many_streams,      ///< no more streams can run
+    bad_ring,              ///< the bytes of a ring are not records
+    bad_recording,         ///< the file is not a recording, or damaged
 };
 
-/// `failed: why; remedy`, without what is empty.
-METAGROUP_API std::string to_string(const Error::Parts& parts);
+/// An error of the system or of the user's input. The library throws nothing else but
+/// std::invalid_argument and std::out_of_range, which are errors of the calling program. code() is
+/// the errno, what() is all parts in one line. Copies share the texts.
+class METAGROUP_API Error : public std::system_error {
+  public:
+    /// The parts of what(); none ends with a full stop.
+    struct Parts {
+        std::string failed{};  ///< `cannot open event "cycles" on CPU 3`
+        std::string reason{};  ///< `another event has exclusive use of the PMU`; empty: the text of
+                               ///< the errno
+        std::string remedy{};  ///< `end the program that holds it`; may be empty
+    };
+
+    Error(Cause cause, int error, Parts parts);
+
+    /// `failed: reason; remedy`
+    [[nodiscard]] const char* what() const noexcept override;
+    [[nodiscard]] Cause cause() const noexcept { return cause_; }
+    [[nodiscard]] const std::string& failed() const& noexcept;
+    [[nodiscard]] const std::string& reason() const& noexcept;
+    [[nodiscard]] const std::string& remedy() const& noexcept;
+    [[nodiscard]] std::string failed() const&& { return failed(); }
+    [[nodiscard]] std::string reason() const&& { return reason(); }
+    [[nodiscard]] std::string remedy() const&& { return remedy(); }
+
+  private:
+    struct Texts;
+    Error(Cause cause, int error, std::shared_ptr<const Texts> texts);
+
+    Cause cause_;
+    std::shared_ptr<const Texts> texts_;
+};
 
 }  // namespace metagroup

@@ -24,7 +24,8 @@ class METAGROUP_API EventGroup {
     /// Opens all events of `spec` on `cpu`, disabled: for all tasks, or for those of a cgroup if
     /// `cgroup` is a descriptor of its directory. If the process runs out of descriptors its soft
     /// limit (RLIMIT_NOFILE) is raised to the hard one first.
-    /// \throws std::invalid_argument if the group has no events, or `read_format` has unknown bits.
+    /// \throws std::invalid_argument if the group has no events, `cpu` is negative, or
+    ///         `read_format` has unknown bits.
     /// \throws Error with the errno of perf_event_open(2), that names event, CPU and remedy.
     static EventGroup open(const GroupSpec& spec, int cpu,
                            std::uint64_t read_format = default_read_format, int cgroup = -1);
@@ -39,16 +40,16 @@ class METAGROUP_API EventGroup {
     [[nodiscard]] int leader_fd() const noexcept { return leader_.get(); }
 
     /// read(2) of the leader; does not allocate. \return bytes of payload, 0 if a pinned event
-    /// could not be put on the PMU. \throws std::system_error.
+    /// could not be put on the PMU. \throws Error.
     std::size_t read(std::span<std::byte> buffer);
-    /// Enables leader and siblings. \throws std::system_error.
+    /// Enables leader and siblings. \throws Error.
     void enable();
-    /// Disables leader and siblings. \throws std::system_error.
+    /// Disables leader and siblings. \throws Error.
     void disable();
-    /// Sets the counts of leader and siblings to 0. \throws std::system_error.
+    /// Sets the counts of leader and siblings to 0. \throws Error.
     void reset();
     /// Closes the leader's descriptor, which a meta-group that it is attached to does not need.
-    /// The siblings' stay open: closing one takes the event out of its group.
+    /// The siblings' stay open: closing one would remove the event from its group.
     void release_leader() noexcept { leader_.reset(); }
 
   private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// EventSpec and GroupSpec: which events to open, and how they are written.
+/// EventSpec and GroupSpec: the events to open; parse_events(): their syntax.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -14,20 +14,21 @@
 
 namespace metagroup {
 
-/// One event, ready for perf_event_open(2) but for what concerns the group (`read_format`,
-/// `disabled`), which EventGroup fills in.
+/// One event for perf_event_open(2). EventGroup fills in the fields that concern the group
+/// (`read_format`, `disabled`).
 struct EventSpec {
     /// The event as it was written, modifiers included.
-    std::string name;
-    /// What the kernel is asked to count; `size` is set.
+    std::string name{};
+    /// The event for the kernel; `size` is set.
     perf_event_attr attr{};
     /// The CPUs that this event can be counted on, if its PMU counts for others too (`cpumask` of
     /// an uncore PMU, `cpus` of a hybrid core PMU). Empty: on any CPU.
-    std::optional<CpuList> cpus;
+    std::optional<CpuList> cpus{};
     /// Multiply the count by this to get `unit`, from sysfs `events/NAME.scale`. 1 for most events.
     double scale = 1.0;
-    /// What is counted, from sysfs `events/NAME.unit`, for example `Joules`. Empty: occurrences.
-    std::string unit;
+    /// The unit of the scaled count, from sysfs `events/NAME.unit`, for example `Joules`. Empty:
+    /// occurrences.
+    std::string unit{};
 };
 
 /// One event group: the leader first, then its siblings.
@@ -49,20 +50,20 @@ METAGROUP_API std::string to_string(const GroupSpec& group);
 ///     term      := event name of that PMU | field [ '=' number ]
 ///
 /// `a,b` are two groups of one event each, `{a,b}` is one group of two. A name is, in this order,
-///   - generic: `cycles`, `cache-misses`, `L1-dcache-loads`, `cpu-clock`, `page-faults`, `dummy`…
+///   - generic: `cycles`, `cache-misses`, `L1-dcache-loads`, `cpu-clock`, `page-faults`, `dummy`...
 ///   - raw: `r1234`, a hexadecimal number for the CPU's own PMU
 ///   - libpfm4's: `RETIRED_INSTRUCTIONS`, `amd64_fam19h_zen4::LS_DISPATCH:LD_DISPATCH:u`
 ///   - a tracepoint: `sched:sched_switch`, looked up in tracefs
-/// and `pmu/…/` is looked up in /sys/bus/event_source/devices: `msr/tsc/`,
+/// and `pmu/.../` is looked up in /sys/bus/event_source/devices: `msr/tsc/`,
 /// `cpu/event=0x3c,umask=0x1/u`, `cpu/config=0x1/`.
 ///
-/// Modifiers: `u` user, `k` kernel, `h` hypervisor, `G` guest, `H` host, `I` not while idle, `p`
-/// precise (up to `ppp`), `D` pinned, `e` exclusive. `D` and `e` belong to leaders; behind a group
-/// the others go to all of its events.
+/// Modifiers (at most one of each but `p`): `u` user, `k` kernel, `h` hypervisor, `G` guest, `H`
+/// host, `I` not while idle, `p` precise (up to `ppp`), `D` pinned, `e` exclusive. `D` and `e`
+/// belong to leaders; behind a group the others go to all of its events.
 ///
-/// \throws std::invalid_argument naming text, column, word and remedy. An unknown name is always
-///         an error; near matches are named.
-/// \throws std::system_error if a file of sysfs or tracefs exists and cannot be read.
+/// \throws Error naming text, column, word and remedy: Cause::syntax, unknown_event, unknown_pmu...
+///         An unknown name is always an error, which lists similar events.
+///         Cause::no_trace_permission if tracefs cannot be read.
 METAGROUP_API std::vector<GroupSpec> parse_events(std::string_view text);
 
 }  // namespace metagroup

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// The macro that marks what the library offers. Everything else is hidden.
+/// METAGROUP_API: exports a symbol from the shared library.
 #pragma once
 
-/// Put before a class or function that users of the library may call.
+/// Marks a class or function of the public API. All other symbols are hidden.
 #define METAGROUP_API __attribute__((visibility("default")))

@@ -10,33 +10,33 @@
 
 namespace metagroup {
 
-/// An event that parse_events() understands on this machine. That it can be counted is not said:
-/// libpfm4 knows the CPU also where a virtual machine has no counters.
+/// An event that parse_events() accepts on this machine. It may still be impossible to count:
+/// libpfm4 knows the CPU even where a virtual machine has no counters.
 struct KnownEvent {
     /// As parse_events() reads it.
-    std::string name;
+    std::string name{};
     /// The PMU: `hardware`, `software`, `cache` or `tracepoint`, which every machine has; else as
     /// sysfs or libpfm4 names it.
-    std::string pmu;
-    /// What is counted, in one line. Of sysfs: what the name stands for, `event=0x3c`. Empty if
-    /// nobody tells, as for tracepoints.
-    std::string description;
+    std::string pmu{};
+    /// One line of text; for sysfs the terms that the name stands for, `event=0x3c`. Empty if
+    /// unknown, as for tracepoints.
+    std::string description{};
     /// As EventSpec::unit: `Joules`. Empty: occurrences.
-    std::string unit;
-    /// Who knows it: `perf` (the names that perf gives to events of every machine), `sysfs`,
-    /// `libpfm4` or `tracefs`.
-    std::string source;
+    std::string unit{};
+    /// The origin of the name: `perf` (for events of every machine), `sysfs`, `libpfm4` or
+    /// `tracefs`.
+    std::string source{};
 };
 
-/// All events of this machine, sorted by source; those of a PMU stand together. Events of libpfm4
-/// stand with each of their unit masks, and without if they need none; with `pmu::` in front where
-/// several PMUs have the name. Left out are: combinations of unit masks; what libpfm4's PMU `perf`
-/// has, since these are the names of `perf` in capitals; events of sysfs that leave a number open
-/// (`core=?`); and whatever cannot be read: without tracefs there are no tracepoints.
+/// All events of this machine, by source, then by PMU. Events of libpfm4 are listed with each of
+/// their unit masks, and without if they need none; with `pmu::` in front if several PMUs have the
+/// name. Not listed: combinations of unit masks; libpfm4's PMU `perf`, which has the names of
+/// `perf` in capitals; events of sysfs that leave a number open (`core=?`); and sources that cannot
+/// be read: without tracefs there are no tracepoints.
 METAGROUP_API std::vector<KnownEvent> known_events();
 
-/// The names nearest to `word`, nearest first, three at most; none if all are far. Also names that
-/// parse_events() takes only with a unit mask, and refuses with a list of these.
-METAGROUP_API std::vector<std::string> near_events(std::string_view word);
+/// The events with a name similar to `word`, most similar first, three at most. Includes names that
+/// parse_events() refuses without a unit mask.
+METAGROUP_API std::vector<std::string> similar_events(std::string_view word);
 
 }  // namespace metagroup

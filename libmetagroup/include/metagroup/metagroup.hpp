@@ -15,6 +15,7 @@
 #include <metagroup/event_spec.hpp>
 #include <metagroup/export.hpp>
 #include <metagroup/snapshot.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,9 +23,16 @@
 
 namespace metagroup {
 
-/// Who does the reading. The snapshots are the same, but read(2) of a leader tells less than the
+class Stream;
+namespace detail {
+class Sampler;
+struct SamplerOptions;
+}  // namespace detail
+
+/// The way of reading. The snapshots are the same, but read(2) of a leader returns less than the
 /// module: with `per_fd` there is no Status::inactive, a member's time is the reader's clock after
-/// its read, and of a single event Status::offline may come one snapshot late.
+/// its read, and Status::offline of a single event may come one snapshot late. If the CPU is back
+/// by then it comes another 0.1 s later, and for a single event of a cgroup not at all.
 enum class Backend {
     automatic,  ///< `module` if the device can be used, else `per_fd`
     module,     ///< the kernel module: one read(2) of /dev/perf_metagroup for all
@@ -39,19 +47,19 @@ class METAGROUP_API MetaGroup {
   public:
     struct Options {
         /// The groups; each is opened on each CPU that it can be counted on.
-        std::vector<GroupSpec> groups;
-        /// The CPUs; CpuList::online() if empty.
-        CpuList cpus;
+        std::vector<GroupSpec> groups{};
+        /// The CPUs; if not given, those that are online when the meta-group is opened.
+        std::optional<CpuList> cpus{};
         /// Count only while tasks of this cgroup run: its path as below /sys/fs/cgroup, or wherever
         /// cgroups are mounted. Empty: all tasks. Times of a cgroup stand still while it does not
         /// run.
-        std::string cgroup;
+        std::string cgroup{};
         Backend backend = Backend::automatic;
         /// Do not count before enable().
         bool start_disabled = false;
         /// Of the leaders; ReadFormat::group is needed to read siblings.
         std::uint64_t read_format = default_read_format;
-        /// Which CPUs sweeps leave alone. Anything but the default needs the module.
+        /// The CPUs that sweeps do not interrupt. Anything but the default needs the module.
         Mode mode = {};
         /// The device of Backend::module.
         std::string device = PERF_METAGROUP_DEVICE;
@@ -68,8 +76,8 @@ class METAGROUP_API MetaGroup {
     /// group with an event whose PMU names the CPUs it counts on (EventSpec::cpus) is opened on
     /// those of the list only. Backend::module closes the leaders' descriptors in between, so that
     /// only siblings need descriptors; the soft limit of descriptors is raised if needed.
-    /// \throws std::invalid_argument if there is no group, or a group has no CPU.
-    /// \throws std::system_error, mostly Error; the text names event, CPU, cgroup and remedy.
+    /// \throws std::invalid_argument if there is no group, or the list of CPUs is empty.
+    /// \throws Error that names event, CPU or cgroup, and remedy.
     static MetaGroup open(const Options& options);
 
     MetaGroup(MetaGroup&&) noexcept;
@@ -79,16 +87,17 @@ class METAGROUP_API MetaGroup {
     ~MetaGroup();
 
     /// One sweep. Record `i` of the snapshot is members()[i]. Does not allocate unless the snapshot
-    /// is too small, as it is the first time. \throws std::system_error.
+    /// is too small, as it is the first time. \throws Error.
     void read(Snapshot& snapshot);
     /// The same of the members on some CPUs only: the others are neither read nor in the snapshot,
-    /// so look for records by SnapshotView::find(). The mask is that of CpuList::mask(); no words:
-    /// all CPUs.
-    void read(Snapshot& snapshot, std::span<const std::uint64_t> cpu_mask);
-    /// One sweep, seen where it lies: Backend::module copies nothing, which is the fastest way to
-    /// read. The view is valid until the next call of any function. \throws std::system_error.
-    [[nodiscard]] SnapshotView sweep();
-    /// Enables all members. \throws std::system_error: all are tried, the first error is thrown.
+    /// so look for records by SnapshotView::find(). An empty list gives a snapshot without records.
+    /// Does not allocate either: the list keeps its mask.
+    void read(Snapshot& snapshot, const CpuList& cpus);
+    /// One sweep without a copy if the backend is Backend::module, which is the fastest way to
+    /// read. The view is valid until the next call of any function. \throws Error.
+    [[nodiscard]] SnapshotView sweep() &;
+    SnapshotView sweep() && = delete;
+    /// Enables all members. \throws Error: all are tried, the first error is thrown.
     void enable();
     /// Disables all members. \throws as enable().
     void disable();
@@ -97,20 +106,26 @@ class METAGROUP_API MetaGroup {
 
     /// The backend in use, never Backend::automatic.
     [[nodiscard]] Backend backend() const noexcept;
-    /// Why it is that one, for people: for example what is missing for Backend::module.
-    [[nodiscard]] const std::string& backend_reason() const noexcept;
+    /// The reason for this backend as a text, for example the error of Backend::module.
+    [[nodiscard]] const std::string& backend_reason() const& noexcept;
+    [[nodiscard]] std::string backend_reason() &&;
     /// The members, in the order of the snapshot's records.
-    [[nodiscard]] std::span<const Member> members() const noexcept;
-    /// The groups that were opened; their events name what a record's values are.
-    [[nodiscard]] std::span<const GroupSpec> groups() const noexcept;
+    [[nodiscard]] std::span<const Member> members() const& noexcept;
+    std::span<const Member> members() const&& = delete;
+    /// The groups that were opened. Value `i` of a record is of event `i` of its group.
+    [[nodiscard]] std::span<const GroupSpec> groups() const& noexcept;
+    std::span<const GroupSpec> groups() const&& = delete;
     /// Events of a member. \throws std::out_of_range if i >= members().size().
-    [[nodiscard]] std::span<const EventSpec> events(std::size_t i) const;
+    [[nodiscard]] std::span<const EventSpec> events(std::size_t i) const&;
+    std::span<const EventSpec> events(std::size_t i) const&& = delete;
     /// Bytes that a snapshot needs.
     [[nodiscard]] std::size_t snapshot_size() const noexcept;
 
   private:
+    friend class Stream;
     struct State;
     explicit MetaGroup(std::unique_ptr<State> state) noexcept;
+    std::shared_ptr<detail::Sampler> start_sampler(const detail::SamplerOptions& options);
     std::unique_ptr<State> state_;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Payload: what read(2) of a leader returns, decoded.
+/// Payload: the decoder of what read(2) of a leader returns.
 #pragma once
 
 #include <cstddef>
@@ -32,29 +32,39 @@ METAGROUP_API std::size_t payload_size(std::uint64_t read_format, std::size_t nr
 class METAGROUP_API Payload {
   public:
     /// Checks that `bytes` are exactly one payload of that format.
-    /// \return nothing if they are not: too short, too long, or a format with unknown bits.
+    /// \return no value if they are not: too short, too long, or a format with unknown bits.
     static std::optional<Payload> parse(std::span<const std::byte> bytes,
                                         std::uint64_t read_format) noexcept;
 
-    /// Number of events with a value here: all events of the group, or 1 without
+    /// Number of events with a value: all events of the group, or 1 without
     /// ReadFormat::group.
     [[nodiscard]] std::size_t nr() const noexcept { return nr_; }
     [[nodiscard]] std::uint64_t read_format() const noexcept { return format_; }
-    /// Nanoseconds for which the leader was enabled; nothing if the format lacks it.
-    [[nodiscard]] std::optional<std::uint64_t> time_enabled() const noexcept;
-    /// Nanoseconds for which the leader was on the PMU; nothing if the format lacks it.
-    [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept;
+    /// Nanoseconds for which the leader was enabled; no value if the format lacks it.
+    [[nodiscard]] std::optional<std::uint64_t> time_enabled() const noexcept {
+        if (!has(ReadFormat::total_time_enabled)) return std::nullopt;
+        return word(1);
+    }
+    /// Nanoseconds for which the leader was on the PMU; no value if the format lacks it.
+    [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept {
+        if (!has(ReadFormat::total_time_running)) return std::nullopt;
+        return word(has(ReadFormat::total_time_enabled) ? 2 : 1);
+    }
     /// The count of event `i`, as the kernel gave it. \throws std::out_of_range if i >= nr().
     [[nodiscard]] std::uint64_t value(std::size_t i) const {
         if (i >= nr_) refuse(i);
         return word(first_ + i * stride_);
     }
-    /// The kernel's identifier of event `i`; nothing if the format lacks it.
+    /// The kernel's identifier of event `i`; no value if the format lacks it.
     /// \throws std::out_of_range if i >= nr().
-    [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const;
-    /// Samples that event `i` lost; nothing if the format lacks it.
+    [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const {
+        return field(i, ReadFormat::id);
+    }
+    /// Samples that event `i` lost; no value if the format lacks it.
     /// \throws std::out_of_range if i >= nr().
-    [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const;
+    [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const {
+        return field(i, ReadFormat::lost);
+    }
 
   private:
     Payload(std::span<const std::byte> bytes, std::uint64_t format) noexcept;
@@ -64,14 +74,20 @@ class METAGROUP_API Payload {
         std::memcpy(&value, bytes_.data() + index * sizeof(value), sizeof(value));
         return value;
     }
-    [[nodiscard]] std::optional<std::uint64_t> field(std::size_t i, std::uint64_t bit) const;
+    // A field that follows the value. Fields are in the order of their bits.
+    [[nodiscard]] std::optional<std::uint64_t> field(std::size_t i, std::uint64_t bit) const {
+        if (i >= nr_) refuse(i);
+        if (!has(bit)) return std::nullopt;
+        const bool second = bit == ReadFormat::lost && has(ReadFormat::id);
+        return word(fields_ + i * stride_ + (second ? 1 : 0));
+    }
     [[noreturn]] void refuse(std::size_t i) const;
 
     std::span<const std::byte> bytes_;
     std::uint64_t format_;
     std::size_t nr_ = 1;
-    // The words of event i begin at first_ + i * stride_ with its value; fields_ is where the next
-    // one is.
+    // The value of event i is word first_ + i * stride_, its next field is word
+    // fields_ + i * stride_.
     std::size_t first_;
     std::size_t stride_;
     std::size_t fields_;

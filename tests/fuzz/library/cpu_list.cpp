@@ -4,18 +4,17 @@
 #include <bit>
 #include <functional>
 #include <metagroup/cpu_list.hpp>
-#include <stdexcept>
+#include <metagroup/error.hpp>
 #include <string_view>
 
-#include "cpu_list_parser.hpp"
-#include "fake_system.hpp"
+#include "support/fake_system.hpp"
 #include "targets.hpp"
 
 namespace metagroup::fuzz {
 namespace {
 
 void hold_rules(const CpuList& list) {
-    demand(!list.empty(), "a list that was read has a CPU");
+    demand(!list.empty(), "a parsed list has a CPU");
     demand(std::ranges::adjacent_find(list.cpus(), std::greater_equal()) == list.cpus().end(),
            "the CPUs of a list ascend, each once");
     demand(*list.begin() >= 0, "no CPU is negative");
@@ -29,7 +28,7 @@ void hold_rules(const CpuList& list) {
     demand(bits == list.size(), "a mask has a bit for each CPU");
     for (const int cpu : list) {
         const auto bit = static_cast<std::size_t>(cpu);
-        demand((mask.at(bit / 64) >> bit % 64 & 1) == 1, "a mask has the bits of its CPUs");
+        demand((mask[bit / 64] >> bit % 64 & 1) == 1, "a mask has the bits of its CPUs");
         demand(list.contains(cpu), "a list contains its CPUs");
     }
 }
@@ -37,10 +36,11 @@ void hold_rules(const CpuList& list) {
 }  // namespace
 
 void cpu_list(Bytes input) {
-    static const FakeSystem system;
+    static const test::FakeSystem system;
     try {
         hold_rules(detail::parse_cpu_list(as_text(input), system.paths));
-    } catch (const std::invalid_argument& error) {
+    } catch (const Error& error) {
+        demand(error.cause() == Cause::syntax, "a refused text is a syntax error");
         demand(std::string_view(error.what()).find(", column ") != std::string_view::npos,
                "an error names the place");
     }

@@ -28,7 +28,8 @@ bool is_difference(const Count& difference, const Count& older, const Count& new
 
 void hold_rules(const MemberDelta& delta, const std::optional<MemberView>& older) {
     const MemberView& newer = delta.newer();
-    demand((delta.match() == Match::joined) == !older, "who was not there has joined");
+    demand((delta.match() == Match::joined) == !older,
+           "a member without an older record has joined");
     if (delta.match() != Match::ok) {
         demand(!delta.elapsed_ns() && !delta.time_enabled() && !delta.time_running() &&
                    !delta.raw(0) && !delta.scaled(0),
@@ -46,7 +47,7 @@ void hold_rules(const MemberDelta& delta, const std::optional<MemberView>& older
         demand(is_difference(delta.raw(i), older->raw(i), newer.raw(i)),
                "a count is the difference of the counts");
         demand(!delta.scaled(i) || delta.time_running().value_or(0) > 0,
-               "only what was counted is scaled");
+               "only a count with a running time is scaled");
     }
     demand(!delta.raw(newer.nr()) && !delta.scaled(newer.nr()),
            "an event that is not there has no count");
@@ -71,8 +72,10 @@ void delta(Bytes input) {
         hold_rules(delta[i], old);
         if (old) ++stayed;
     }
-    demand(delta.left() <= older.size(), "only who was there has left");
-    if (rising(*newer)) demand(delta.left() + stayed == older.size(), "all have left or stayed");
+    demand(delta.removed_count() <= older.size(), "only members of the older snapshot are removed");
+    if (rising(*newer))
+        demand(delta.removed_count() + stayed == older.size(),
+               "every older member is removed or has stayed");
     demand(delta.elapsed_ns().has_value() == (newer->begin_ns() >= older.begin_ns()),
            "no time has gone by if the newer is older");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Where libFuzzer comes in. METAGROUP_FUZZ_TARGET is one of the functions of targets.hpp.
+// The entry point of libFuzzer. METAGROUP_FUZZ_TARGET is one of the functions of targets.hpp.
 #include <cstdint>
 
 #include "targets.hpp"

@@ -5,11 +5,11 @@
 #include <charconv>
 #include <cmath>
 #include <cstring>
+#include <metagroup/error.hpp>
 #include <metagroup/event_spec.hpp>
-#include <stdexcept>
 #include <string>
 
-#include "event_resolver.hpp"
+#include "event_parser.hpp"
 #include "targets.hpp"
 
 namespace metagroup::fuzz {
@@ -37,9 +37,9 @@ void hold_rules(const GroupSpec& group) {
     demand(!group.events.empty(), "a group has an event");
     for (const EventSpec& event : group.events) {
         demand(!event.name.empty(), "an event has a name");
-        demand(event.name.find('\0') == std::string::npos, "a name is what the kernel was asked");
-        demand(event.attr.size == sizeof(event.attr), "an event knows its size");
-        demand(!event.cpus || !event.cpus->empty(), "a PMU that counts somewhere names a CPU");
+        demand(event.name.find('\0') == std::string::npos, "a name has no NUL");
+        demand(event.attr.size == sizeof(event.attr), "an event has the size of its attribute");
+        demand(!event.cpus || !event.cpus->empty(), "a PMU with a list of CPUs has a CPU");
         demand(std::isfinite(event.scale), "a scale is a number");
         const bool leader = &event == &group.events.front();
         demand(leader || (event.attr.pinned == 0 && event.attr.exclusive == 0),
@@ -73,7 +73,8 @@ void read_events(std::string_view text, const detail::SystemPaths& paths) {
         const auto again = detail::parse_events(written(groups), paths);
         demand(std::ranges::equal(groups, again, same_group),
                "a list that was written reads the same");
-    } catch (const std::invalid_argument& error) {
+    } catch (const Error& error) {
+        demand(error.cause() != Cause::other, "an error has a cause");
         hold_rules_of_error(text, error.what());
     }
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// What holds for every list of events.
+// The rules of every list of events.
 #pragma once
 
 #include <string_view>
 
-#include "file.hpp"
+#include "system.hpp"
 
 namespace metagroup::fuzz {
 

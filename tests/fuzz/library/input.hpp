@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Makes numbers of a fuzzer's bytes; when they are used up, zeros.
+// Numbers from a fuzzer's bytes; zeros after their end.
 #pragma once
 
 #include <algorithm>

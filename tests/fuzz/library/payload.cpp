@@ -22,7 +22,7 @@ bool out_of_range(const Call& call) {
     return false;
 }
 
-// Whether the bytes are one payload of that format, found out in another way than the decoder's.
+// True if the bytes are one payload of that format: computed independently of the decoder.
 bool is_payload(Bytes bytes, std::uint64_t format) {
     if ((format & ~ReadFormat::all) != 0) return false;
     const std::uint64_t nr =
@@ -49,12 +49,11 @@ void payload(Bytes input) {
     const Bytes bytes = numbers.rest();
 
     const auto decoded = Payload::parse(bytes, format);
-    demand(decoded.has_value() == is_payload(bytes, format),
-           "what is a payload is decoded, and nothing else");
+    demand(decoded.has_value() == is_payload(bytes, format), "only a payload is decoded");
     if (!decoded) return;
 
     const test::Bytes encoded = encode(*decoded);
-    demand(std::ranges::equal(encoded, bytes), "what was decoded encodes to the same bytes");
+    demand(std::ranges::equal(encoded, bytes), "a decoded payload encodes to the same bytes");
     for (const std::size_t beyond : {decoded->nr(), SIZE_MAX}) {
         demand(out_of_range([&] { return decoded->value(beyond); }) &&
                    out_of_range([&] { return decoded->id(beyond); }) &&

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "sysfs_pmu.hpp"
+#include "event_sources.hpp"
 #include "targets.hpp"
 
 namespace metagroup::fuzz {
@@ -49,11 +49,11 @@ void pmu_format(Bytes input) {
     for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, most, most / 3}) {
         demand((field->scatter(value) & ~field->mask()) == 0, "a value stays in its field");
         demand(gather(*field, field->scatter(value)) == (value & most),
-               "a value can be told from its bits");
+               "a value can be gathered from its bits");
     }
     const auto again = detail::parse_format(written(*field));
     demand(again && again->config == field->config && again->ranges == field->ranges,
-           "a format that was written reads the same");
+           "a format reads the same after writing");
 }
 
 }  // namespace metagroup::fuzz

@@ -23,10 +23,15 @@ struct Target {
 };
 
 constexpr std::array targets = {
-    Target{"cpu_list", fuzz::cpu_list}, Target{"damaged_snapshot", fuzz::damaged_snapshot},
-    Target{"delta", fuzz::delta},       Target{"event_list", fuzz::event_list},
-    Target{"payload", fuzz::payload},   Target{"pmu_format", fuzz::pmu_format},
-    Target{"snapshot", fuzz::snapshot}, Target{"system_files", fuzz::system_files},
+    Target{"cpu_list", fuzz::cpu_list},
+    Target{"damaged_snapshot", fuzz::damaged_snapshot},
+    Target{"delta", fuzz::delta},
+    Target{"event_list", fuzz::event_list},
+    Target{"payload", fuzz::payload},
+    Target{"pmu_format", fuzz::pmu_format},
+    Target{"ring", fuzz::ring},
+    Target{"snapshot", fuzz::snapshot},
+    Target{"system_files", fuzz::system_files},
 };
 
 // A block of exactly that size, so that a sanitizer sees the first byte beyond it.
@@ -40,7 +45,7 @@ std::vector<char> contents(const fs::path& path) {
 int replay(const Target& target, const fs::path& corpus) {
     int inputs = 0;
     for (const fs::directory_entry& entry : fs::directory_iterator(corpus / target.name)) {
-        // Told before: a broken rule ends the program.
+        // Printed before: a broken rule ends the program.
         std::printf("%s\n", entry.path().c_str());
         std::fflush(stdout);
         const std::vector<char> bytes = contents(entry.path());

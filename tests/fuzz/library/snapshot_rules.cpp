@@ -38,7 +38,7 @@ void hold_rules_of_record(const MemberView& member, Bytes frame) {
         demand(member.raw(i) == payload->value(i), "every event of a payload has a count");
         const auto scaled = member.scaled(i);
         demand(!scaled || (member.time_enabled() && member.time_running().value_or(0) > 0),
-               "only what was counted is scaled");
+               "only a count with a running time is scaled");
     }
     demand(!member.raw(member.nr()) && !member.scaled(member.nr()) && !member.id(member.nr()) &&
                !member.lost(member.nr()),
@@ -53,11 +53,21 @@ void hold_rules(const SnapshotView& view, Bytes bytes) {
 
     const bool sorted = rising(view);
     std::size_t i = 0;
+    std::size_t at = head.size;
     for (const MemberView& member : view) {
-        hold_rules_of_record(member,
-                             view.bytes().subspan(head.size + i * head.stride, head.stride));
+        const std::size_t room = view.bytes().size() - at;
+        std::size_t frame = head.stride;
+        if (frame == 0 && room >= sizeof(perf_metagroup_record))
+            frame = header_at<perf_metagroup_record>(view.bytes(), at).frame;
+        if (frame < sizeof(perf_metagroup_record) || frame > room) frame = room;
+        if (room >= sizeof(perf_metagroup_record))
+            hold_rules_of_record(member, view.bytes().subspan(at, frame));
+        at += frame;
+        demand(view[i].payload_bytes().data() == member.payload_bytes().data(),
+               "walking and indexing lead to the same record");
         const auto found = view.find(member.member());
-        demand(!found || found->member() == member.member(), "who is found is who was sought");
+        demand(!found || found->member() == member.member(),
+               "find() returns the member of that number");
         demand(!sorted || (found && found->payload_bytes().data() == member.payload_bytes().data()),
                "every member is found if their numbers rise");
         ++i;
@@ -75,7 +85,7 @@ std::optional<SnapshotView> view_of(Bytes bytes) {
     try {
         return SnapshotView(bytes);
     } catch (const std::system_error& error) {
-        demand(error.code().value() == EBADMSG, "what is no snapshot is a bad message");
+        demand(error.code().value() == EBADMSG, "bytes that are no snapshot are EBADMSG");
         return std::nullopt;
     }
 }
@@ -99,7 +109,7 @@ std::vector<test::Frame> take_frames(Input& input) {
     constexpr std::uint8_t most_frames = 8;
     constexpr std::uint8_t most_events = 6;
     constexpr std::uint8_t formats = ReadFormat::all + 1;
-    constexpr std::uint8_t statuses = PERF_METAGROUP_SPARED + 2;
+    constexpr std::uint8_t statuses = PERF_METAGROUP_SKIPPED + 2;
     std::vector<test::Frame> frames(input.below(most_frames + 1));
     std::uint32_t member = 0;
     for (test::Frame& frame : frames) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Snapshots made of a fuzzer's bytes, and what holds for all snapshots.
+// Snapshots made of a fuzzer's bytes, and the rules of all snapshots.
 #pragma once
 
 #include <vector>
@@ -15,10 +15,10 @@ std::vector<test::Frame> take_frames(Input& input);
 /// Overwrites words in places that the rest of the input names.
 void damage(test::Bytes& bytes, Input& input);
 
-/// Whether the numbers of the members rise, as they do unless damaged.
+/// True if the numbers of the members rise, as they do unless damaged.
 bool rising(const SnapshotView& view);
 
-/// Decodes the bytes as a FRAMED read in all ways that there are, or has them refused.
+/// Decodes the bytes as a FRAMED read in all ways, or checks that all refuse them.
 void decode(Bytes bytes);
 
 }  // namespace metagroup::fuzz

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "event_rules.hpp"
-#include "file.hpp"
 #include "support/temp_tree.hpp"
 #include "targets.hpp"
 

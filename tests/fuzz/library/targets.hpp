@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// What is fuzzed. A target feeds its input to a part of the library and demands that the rules of
-// that part hold; a rule that is broken ends the program.
+// The fuzz targets. A target feeds its input to a part of the library and checks the rules of that
+// part. A broken rule ends the program.
 #pragma once
 
 #include <cstddef>
@@ -19,6 +19,7 @@ void delta(Bytes input);
 void event_list(Bytes input);
 void payload(Bytes input);
 void pmu_format(Bytes input);
+void ring(Bytes input);
 void snapshot(Bytes input);
 void system_files(Bytes input);
 

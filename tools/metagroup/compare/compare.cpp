@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: MIT
-// metagroup compare: what the module brings on this machine, now.
+// metagroup compare: the cost of a sweep with the module and without it.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "common/output.hpp"
 #include "compare/cost.hpp"
-#include "compare/report.hpp"
-#include "compare/sides.hpp"
 #include "measure/affinity.hpp"
-#include "output.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
@@ -20,7 +23,121 @@ namespace {
 
 using metagroup::CpuList;
 
-// Where there is no hardware PMU these still come from every CPU in the same way.
+// Common to all rows.
+struct Experiment {
+    std::string events;
+    unsigned sweeps = 0;  // of each way
+    int reader = 0;       // the CPU that reads
+    bool slow = false;    // a guest in slow motion, see bench/slowmo/
+};
+
+class Results {
+  public:
+    virtual ~Results() = default;
+
+    virtual void row(std::size_t cpus, const Comparison& comparison, bool same) = 0;
+    // After the last row. `same`: all counts agreed.
+    virtual void end(bool same) = 0;
+};
+
+double samples_per_second(std::size_t cpus, const Cost& cost) {
+    return static_cast<double>(cpus) / (cost.microseconds / 1e6);
+}
+
+class Table final : public Results {
+  public:
+    Table(Output& output, const Experiment& experiment) : output_(output) {
+        output_.write(
+            fmt::format("\n {} on every CPU, {} sweeps of each way in turns, from CPU {}.\n"
+                        " per-fd: a read() for each CPU. module: one read() for all of them.\n",
+                        experiment.events, experiment.sweeps, experiment.reader));
+        if (experiment.slow)
+            output_.write(
+                "\n In slow motion: the clock of a virtual CPU advances with its instructions, "
+                "however "
+                "many\n"
+                " real CPUs there are. Compare these times with each other only: a real CPU is "
+                "some\n"
+                " hundred times as fast.\n");
+        output_.write(fmt::format(
+            "\n {:4} {:<6} {:>23} {:>8} {:>8} {:>8} {:>8}\n"
+            " {:>4} {:<6} {:>11} {:>11} {:>8} {:>8} {:>8} {:>8} {:>11}\n",
+            "", "", experiment.slow ? "in slow motion:  " : "", "", "system", "", "serial", "CPUs",
+            "way", "us/sweep", "samples/s", "speed", "calls", "mutexes", "waits", "interrupts"));
+    }
+
+    void row(std::size_t cpus, const Comparison& comparison, bool same) override {
+        const Cost& per_fd = comparison.per_fd;
+        const Cost& module = comparison.module;
+        line(fmt::format("{}", cpus), "per-fd", cpus, per_fd, 1);
+        line("", "module", cpus, module, per_fd.microseconds / module.microseconds);
+        if (!same) output_.write("      COUNTS DIFFER\n");
+        if (!comparison.unknown.empty()) unknown_ = comparison.unknown;
+    }
+
+    void end(bool same) override {
+        std::string text =
+            same ? "\n With counting stopped, all counts are the same in both ways.\n\n"
+                 : "\n THE COUNTS DIFFER: this is a defect, please report it.\n\n";
+        if (!unknown_.empty()) text += fmt::format(" Some costs are unknown: {}\n\n", unknown_);
+        output_.write(text);
+    }
+
+  private:
+    void line(const std::string& label, const char* way, std::size_t cpus, const Cost& cost,
+              double speed) {
+        output_.write(fmt::format(
+            " {:>4} {:<6} {:>11.2f} {:>11.0f} {:>7.2f}x {:>8} {:>8} {:>8} {:>11}\n", label, way,
+            cost.microseconds, samples_per_second(cpus, cost), speed, cell(cost.syscalls),
+            cell(cost.mutexes), cell(cost.waits), cell(cost.interrupts)));
+    }
+
+    static std::string cell(const std::optional<double>& value) {
+        return value ? fmt::format("{:.1f}", *value) : "-";
+    }
+
+    Output& output_;
+    std::string unknown_;
+};
+
+class JsonLines final : public Results {
+  public:
+    JsonLines(Output& output, Experiment experiment)
+        : output_(output), experiment_(std::move(experiment)) {}
+
+    void row(std::size_t cpus, const Comparison& comparison, bool same) override {
+        const Json line{{"cpus", cpus},
+                        {"events", experiment_.events},
+                        {"sweeps", experiment_.sweeps},
+                        {"per-fd", object(cpus, comparison.per_fd)},
+                        {"module", object(cpus, comparison.module)},
+                        {"same-counts", same}};
+        output_.write(line.dump() + '\n');
+    }
+
+    void end(bool) override {}  // each row says so
+
+  private:
+    using Json = nlohmann::ordered_json;
+
+    static Json number(const std::optional<double>& value) {
+        return value ? Json(*value) : Json(nullptr);
+    }
+
+    static Json object(std::size_t cpus, const Cost& cost) {
+        return {{"sweep-us", cost.microseconds},
+                {"system-calls", number(cost.syscalls)},
+                {"mutexes", number(cost.mutexes)},
+                {"waits", number(cost.waits)},
+                {"interrupts", number(cost.interrupts)},
+                {"samples-per-second", samples_per_second(cpus, cost)}};
+    }
+
+    Output& output_;
+    Experiment experiment_;
+};
+
+// Events that every CPU counts, also without a hardware PMU.
 std::string default_group() {
     const std::filesystem::path devices = "/sys/bus/event_source/devices";
     if (std::filesystem::exists(devices / "cpu"))
@@ -34,20 +151,27 @@ struct CompareOptions {
     std::string events = default_group();
     std::string cpus = "online";
     std::string device = PERF_METAGROUP_DEVICE;
+    std::vector<std::size_t> numbers;
     unsigned sweeps = 2000;
     bool json = false;
     std::string file;
 };
 
-// 1, 2, 4 ... of the CPUs, and all of them.
-std::vector<CpuList> selections(const CpuList& cpus) {
-    std::vector<CpuList> lists;
-    for (std::size_t number = 1;; number *= 2) {
-        const std::size_t size = std::min(number, cpus.size());
-        lists.emplace_back(
-            std::vector<int>(cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(size)));
-        if (size == cpus.size()) return lists;
-    }
+// The default of --numbers.
+std::vector<std::size_t> powers_of_two_and(std::size_t all) {
+    std::vector<std::size_t> numbers;
+    for (std::size_t number = 1; number < all; number *= 2)
+        numbers.push_back(number);
+    numbers.push_back(all);
+    return numbers;
+}
+
+CpuList first_of(const CpuList& cpus, std::size_t number) {
+    if (number > cpus.size())
+        throw std::invalid_argument("--numbers asks for " + std::to_string(number) +
+                                    " CPUs, but --cpu lists " + std::to_string(cpus.size()));
+    return CpuList(
+        std::vector<int>(cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(number)));
 }
 
 int run(const CompareOptions& options) {
@@ -61,37 +185,50 @@ int run(const CompareOptions& options) {
     measure::bind_to_cpu(reader);
 
     Output output(options.file);
-    const Experiment experiment{options.events, options.sweeps, reader};
-    std::unique_ptr<CompareReport> report;
+    // Set by bench/slowmo/slow.
+    const bool slow = std::getenv("METAGROUP_SLOW_MOTION") != nullptr;
+    const Experiment experiment{options.events, options.sweeps, reader, slow};
+    std::vector<CpuList> selections;
+    for (const std::size_t number :
+         options.numbers.empty() ? powers_of_two_and(cpus.size()) : options.numbers)
+        selections.push_back(first_of(cpus, number));
+    std::unique_ptr<Results> results;
     bool all_same = true;
-    for (const CpuList& some : selections(cpus)) {
+    for (const CpuList& some : selections) {
         Sides sides(groups.front(), some, options.device);
-        if (!report)
-            report = options.json ? make_compare_json(output, experiment)
-                                  : make_compare_table(output, experiment);
+        if (!results) {  // not before the first device could be opened
+            if (options.json)
+                results = std::make_unique<JsonLines>(output, experiment);
+            else
+                results = std::make_unique<Table>(output, experiment);
+        }
         const Comparison comparison = compare(sides, options.sweeps);
         const bool same = sides.agree();
-        report->row(some.size(), comparison, same);
+        results->row(some.size(), comparison, same);
         all_same &= same;
     }
-    report->end(all_same);
+    results->end(all_same);
     return all_same ? 0 : 1;
 }
 
 }  // namespace
 
 void add_compare(CLI::App& app, int& status) {
-    CLI::App* compare = app.add_subcommand(
-        "compare", "what a sweep costs with the module and without it, on this machine, now");
+    CLI::App* compare =
+        app.add_subcommand("compare", "measure the cost of a sweep with the module and without it");
     const auto options = std::make_shared<CompareOptions>();
     compare->add_option("-e,--event", options->events, "one group of events, in braces")
         ->type_name("EVENTS")
         ->capture_default_str();
-    compare
-        ->add_option("-C,--cpu", options->cpus,
-                     "CPUs, as in 0-3,8; compared on 1, 2, 4 ... and all of them")
+    compare->add_option("-C,--cpu", options->cpus, "CPUs, as in 0-3,8")
         ->type_name("CPUS")
         ->capture_default_str();
+    compare
+        ->add_option("--numbers", options->numbers,
+                     "numbers of CPUs to compare on, as in 8,32 (default: 1, 2, 4 ... and all)")
+        ->type_name("LIST")
+        ->delimiter(',')
+        ->check(CLI::Range(1U, 1'000'000U));
     compare->add_option("--device", options->device, "the module's device")
         ->type_name("FILE")
         ->capture_default_str();

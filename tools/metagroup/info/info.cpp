@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
-// metagroup info: what there is on this machine, and what works; for reports of defects.
+// metagroup info: the machine, the module, and checks of what works; for bug reports.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "common/output.hpp"
+#include "info/checks.hpp"
 #include "info/facts.hpp"
 #include "info/page.hpp"
-#include "info/trials.hpp"
-#include "output.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
@@ -26,29 +26,28 @@ int info(const InfoOptions& options) {
                 {"kernel", kernel_facts(system)},
                 {"cpus", cpu_facts(system)},
                 {"privileges", privilege_facts(system)},
-                // Before the limit is raised by what is tried.
+                // Before the checks, which raise the limits.
                 {"limits", limit_facts()},
                 {"module", module_facts(system, options.device)},
                 {"pmus", pmu_facts(system)}};
-    const Trials trials(options.device, report["privileges"]["seccomp"] == "filter");
-    report["backends"] = trials.backends();
+    const Checks checks(options.device, report["privileges"]["seccomp"] == "filter");
+    report["backends"] = checks.backends();
     report["trials"] = Json::array();
-    for (const Trial& trial : trials.all()) {
-        report["trials"].push_back({{"what", trial.what},
-                                    {"works", trial.works},
-                                    {"why", trial.why},
-                                    {"remedy", trial.remedy}});
+    for (const Check& check : checks.all()) {
+        report["trials"].push_back({{"what", check.what},
+                                    {"works", check.works},
+                                    {"why", check.why},
+                                    {"remedy", check.remedy}});
     }
     const auto replace = Json::error_handler_t::replace;
     Output("").write(options.json ? report.dump(-1, ' ', false, replace) + '\n' : as_page(report));
-    return options.check && !trials.counting_works() ? 1 : 0;
+    return options.check && !checks.counting_works() ? 1 : 0;
 }
 
 }  // namespace
 
 void add_info(CLI::App& app, int& status) {
-    CLI::App* info_app =
-        app.add_subcommand("info", "what there is on this machine, what works, and why not");
+    CLI::App* info_app = app.add_subcommand("info", "describe the machine and check what works");
     const auto options = std::make_shared<InfoOptions>();
     info_app->add_option("--device", options->device, "the module's device")
         ->type_name("FILE")
@@ -57,10 +56,9 @@ void add_info(CLI::App& app, int& status) {
                        "exit with 1 if the default events cannot be counted on all CPUs");
     info_app->add_flag("-j,--json", options->json, "one JSON object");
     info_app->footer(
-        "Made to be pasted into a report of a defect. Whatever can be tried is tried: events "
-        "count\n"
-        "for a moment and are closed again, the device is opened. It changes nothing that stays,\n"
-        "and never fails because something is absent.");
+        "Meant for bug reports. Each check tries something: it counts events for a moment, or "
+        "opens\n"
+        "the device. Nothing on the machine is changed, and a missing part is no failure.");
     info_app->callback([options, &status] { status = info(*options); });
 }
 

@@ -8,13 +8,12 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "columns.hpp"
+#include "common/text.hpp"
 
 namespace tool {
 namespace {
 
-// Wherever it is pasted.
-constexpr std::size_t kWidth = 80;
+constexpr std::size_t kWidth = 80;  // also on wider terminals, for reports that are pasted
 
 std::string words(std::string name) {
     std::ranges::replace(name, '-', ' ');
@@ -67,17 +66,18 @@ std::string table(const Json& rows) {
     return text;
 }
 
-std::string trials(const Json& all) {
-    constexpr Columns columns{.indent = 2, .text = 14, .width = kWidth};
+std::string checks(const Json& all) {
+    constexpr Columns columns{.indent = 2, .text = 10, .width = kWidth};
     std::string text;
-    for (const Json& trial : all) {
-        std::string what = trial.at("what");
-        if (!trial.at("works").get<bool>()) {
-            what += " because " + trial.at("why").get<std::string>();
-            const std::string remedy = trial.at("remedy");
+    for (const Json& check : all) {
+        const bool works = check.at("works");
+        std::string what = check.at("what");
+        if (!works) {
+            what += ": " + check.at("why").get<std::string>();
+            const std::string remedy = check.at("remedy");
             if (!remedy.empty()) what += "; remedy: " + remedy;
         }
-        text += entry(trial.at("works").get<bool>() ? "works:" : "would fail:", what, columns);
+        text += entry(works ? "works:" : "fails:", what, columns);
     }
     return text;
 }
@@ -88,9 +88,9 @@ std::string as_page(const Json& report) {
     std::string text;
     for (const auto& [name, section] : report.items()) {
         if (!text.empty()) text += '\n';
-        text += words(name) + '\n';
+        text += (name == "trials" ? "checks" : words(name)) + '\n';
         if (name == "trials")
-            text += trials(section);
+            text += checks(section);
         else if (section.is_object())
             text += facts(section);
         else

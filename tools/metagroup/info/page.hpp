@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "info/system.hpp"
+#include "info/facts.hpp"
 
 namespace tool {
 
-// The report as people read and paste it: a paragraph for each section.
+// The report as text: a paragraph for each section.
 std::string as_page(const Json& report);
 
 }  // namespace tool

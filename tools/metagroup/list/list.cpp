@@ -13,10 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "columns.hpp"
-#include "list/countable.hpp"
-#include "list/pattern.hpp"
-#include "output.hpp"
+#include "common/output.hpp"
+#include "common/text.hpp"
+#include "list/filter.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
@@ -32,8 +31,8 @@ struct ListOptions {
 
 struct Found {
     std::vector<KnownEvent> events;
-    std::size_t tracepoints = 0;  // not asked for
-    std::size_t uncounted = 0;    // not counted by this machine
+    std::size_t tracepoints = 0;  // left out without a pattern
+    std::size_t uncounted = 0;    // left out because this machine cannot count them
 };
 
 Found find(const ListOptions& options) {
@@ -62,14 +61,14 @@ std::string as_json(const std::vector<KnownEvent>& events) {
         line["description"] = event.description;
         if (!event.unit.empty()) line["unit"] = event.unit;
         line["source"] = event.source;
-        // What the system's files say may be anything.
+        // Text from files of the system may be invalid UTF-8.
         text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
     }
     return text;
 }
 
 std::string as_text(const Found& found, std::size_t width) {
-    // Most names are shorter; texts of the others begin a line below.
+    // Wide enough for most names.
     const Columns columns{
         .indent = 2, .text = std::min<std::size_t>(28, width / 2), .width = width};
     std::string text;
@@ -88,8 +87,8 @@ std::string as_text(const Found& found, std::size_t width) {
         for (const std::string& line : fold(fmt::format("{} {}", count, what), width))
             text += line + '\n';
     };
-    note(found.tracepoints, "tracepoints: see them by a PATTERN, as in metagroup list 'sched:*'");
-    note(found.uncounted, "more that this machine cannot count: see them by --all");
+    note(found.tracepoints, "tracepoints: list them by a PATTERN, as in metagroup list 'sched:*'");
+    note(found.uncounted, "more that this machine cannot count: list them by --all");
     return text;
 }
 
@@ -101,10 +100,10 @@ std::string nothing_found(const std::string& pattern, std::size_t uncounted) {
     }
     std::string word = pattern;
     std::erase_if(word, [](char c) { return c == '*' || c == '?'; });
-    const std::vector<std::string> near = metagroup::near_events(word);
+    const std::vector<std::string> near = metagroup::similar_events(word);
     return fmt::format("no event matches \"{}\"; {}", pattern,
-                       near.empty() ? "\"metagroup list\" shows what there is"
-                                    : fmt::format("near are: {}", fmt::join(near, ", ")));
+                       near.empty() ? "\"metagroup list\" shows all events"
+                                    : fmt::format("similar events: {}", fmt::join(near, ", ")));
 }
 
 int list(const ListOptions& options) {
@@ -124,16 +123,16 @@ void add_list(CLI::App& app, int& status) {
     CLI::App* list_app = app.add_subcommand("list", "events that can be counted");
     const auto options = std::make_shared<ListOptions>();
     list_app->add_option("PATTERN", options->pattern,
-                         "part of an event's name, PMU or description, or with *, ? and [] all of "
-                         "it; hw and sw stand for hardware and software");
+                         "part of an event's name, PMU or description; with *, ? and [] all of it; "
+                         "hw and sw stand for hardware and software");
     list_app->add_flag("-a,--all", options->all,
-                       "tracepoints too, and events that are known here but not counted");
+                       "also tracepoints, and events that this machine knows but cannot count");
     list_app->add_flag("-j,--json", options->json, "a line of JSON for each event");
     list_app->footer(
-        "Names are those that stat -e takes. Tracepoints, of which there are thousands, are\n"
-        "listed if a PATTERN fits them: tracepoint for all, 'sched:*' for the scheduler's.\n"
-        "Which events can be counted is found out by opening them; where that is not\n"
-        "permitted, all are listed. The exit status is 1 if nothing matches.");
+        "Option -e of the other subcommands takes these names. Tracepoints, of which there are\n"
+        "thousands, are listed if a PATTERN matches them: tracepoint for all, 'sched:*' for the\n"
+        "scheduler's. Events are opened to find out which can be counted; without permission for\n"
+        "that, all are listed. The exit status is 1 if no event matches.");
     list_app->callback([options, &status] { status = list(*options); });
 }
 

@@ -3,21 +3,24 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <metagroup/cpu_list.hpp>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
-#include "child.hpp"
-#include "signals.hpp"
-#include "stat/options.hpp"
-#include "stat/report.hpp"
+#include "common/command_line.hpp"
+#include "common/count_report.hpp"
+#include "common/process.hpp"
+#include "common/selection.hpp"
+#include "common/ticker.hpp"
 #include "subcommands.hpp"
-#include "ticker.hpp"
 
 namespace tool {
 namespace {
@@ -25,6 +28,37 @@ namespace {
 using metagroup::Delta;
 using metagroup::MetaGroup;
 using metagroup::Snapshot;
+
+struct StatOptions {
+    void add_to(CLI::App& app);
+
+    Selection selection;
+    AggrMode mode = AggrMode::all;
+    std::optional<std::chrono::nanoseconds> interval;
+    std::optional<std::chrono::nanoseconds> timeout;
+    std::optional<std::uint32_t> count;  // intervals
+    std::optional<std::string> separator;
+    bool json = false;
+    std::string file;
+    std::vector<std::string> command;
+};
+
+void StatOptions::add_to(CLI::App& app) {
+    using namespace std::chrono_literals;
+    selection.add_options(app);
+    // A number without unit is milliseconds, as in perf stat. No sweep is shorter than 10 us.
+    CLI::Option* at = add_duration(app, "-I,--interval", interval, 1ms, 10us,
+                                   "print counts at every interval, as in 100us, 1ms, 2s");
+    add_count(app, "--count", count, "stop after N intervals")->needs(at);
+    add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME");
+    add_aggregation(app, mode);
+    CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator")
+                           ->check(not_empty());
+    app.add_flag("-j,--json", json, "a line of JSON for each count")->excludes(csv);
+    app.add_option("-o,--output", file, "write to a file")->check(not_empty())->type_name("FILE");
+    app.add_option("command", command, "count while this runs; all tasks, not only this one")
+        ->type_name("COMMAND");
+}
 
 std::string words(const std::vector<std::string>& command) {
     return command.empty() ? "system wide" : fmt::format("{}", fmt::join(command, " "));
@@ -41,46 +75,54 @@ class Stat {
     explicit Stat(const StatOptions& options)
         : options_(options),
           output_(options.file),
-          what_(options.selection.options()),
-          group_(MetaGroup::open(what_)),
-          places_(options.by, what_.cpus),
-          totals_(group_, places_),
+          selected_(options.selection.options()),
+          group_(MetaGroup::open(selected_)),
+          rows_(options.mode, selected_.cpus.value()),
+          totals_(group_, rows_),
           metrics_(totals_.columns()),
-          report_(
-              make_report(options, output_,
-                          {places_, metrics_, words(options.command), options.selection.cgroup(),
-                           std::string(metagroup::to_string(group_.backend()))})) {}
+          report_(make_report(
+              options, output_,
+              {rows_, totals_.columns(), metrics_, words(options.command),
+               options.selection.cgroup(), std::string(metagroup::to_string(group_.backend()))})) {}
 
     int run();
+    // Sleeps until the deadline, the end of the command, or a signal that ends counting.
+    // \return 0 at the deadline.
+    int wait_until(Signals::Clock::time_point deadline);
 
   private:
     using Clock = Signals::Clock;
 
-    void count(const Signals& signals, std::optional<Child>& child);
-    bool ended(int signal, std::optional<Child>& child) const;
+    void count();
+    bool count_intervals(Ticker& ticker, Clock::time_point end);
     void show_interval();
     void sweep(Snapshot& snapshot);
     double seconds(const Snapshot& snapshot) const;
-    void tell_of_lost_cpus() const;
+    void report_lost_cpus();
 
     const StatOptions& options_;
     Output output_;
-    MetaGroup::Options what_;
+    MetaGroup::Options selected_;
     MetaGroup group_;
-    Places places_;
+    Aggregation rows_;
     Totals totals_;
     Metrics metrics_;
     std::unique_ptr<Report> report_;
-    Self self_;
+    Overhead overhead_;
     Snapshot first_;
     Snapshot last_;
     Snapshot now_;
-    std::uint64_t missed_ = 0;
+    CpuUse cpu_use_;
+    // Blocked once the counters are open: until then, which may take long, signals end the program.
+    // SIGPIPE is delivered by the destructor, after the command was ended.
+    Signals broken_pipe_{SIGPIPE};
+    Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    std::optional<Child> child_;
 };
 
 void Stat::sweep(Snapshot& snapshot) {
     group_.read(snapshot);
-    self_.add_sweep(snapshot);
+    overhead_.add_sweep(snapshot);
 }
 
 double Stat::seconds(const Snapshot& snapshot) const {
@@ -88,83 +130,86 @@ double Stat::seconds(const Snapshot& snapshot) const {
 }
 
 void Stat::show_interval() {
-    sweep(now_);
     totals_.clear();
     totals_.add(Delta(last_, now_));
     report_->interval(seconds(now_), totals_);
-    last_.swap(now_);
 }
 
-// After a wait that a signal ended.
-bool Stat::ended(int signal, std::optional<Child>& child) const {
-    if (signal == 0) return false;
-    if (signal != SIGCHLD) return true;
-    return child && child->status();
+int Stat::wait_until(Clock::time_point deadline) {
+    for (;;) {
+        const int signal = signals_.wait_until(deadline);
+        if (signal != SIGCHLD || (child_ && child_->status())) return signal;
+    }
 }
 
-void Stat::count(const Signals& signals, std::optional<Child>& child) {
-    const auto start = Clock::now();
+void Stat::count() {
+    // From the end of the first sweep, so that every CPU counts for the whole time.
+    const Clock::time_point start{std::chrono::nanoseconds(first_.end_ns())};
     const auto end = options_.timeout ? start + *options_.timeout : Clock::time_point::max();
     if (!options_.interval) {
-        while (Clock::now() < end && !ended(signals.wait_until(end), child)) {
-        }
+        wait_until(end);
+        sweep(now_);
         return;
     }
     Ticker ticker(*options_.interval, start);
-    for (std::uint64_t shown = 0; options_.count == 0 || shown < options_.count;) {
-        if (const int signal = ticker.wait(signals)) {
-            if (ended(signal, child)) break;
-            continue;
-        }
-        self_.add_tick(ticker.lateness());
-        show_interval();
-        ++shown;
-        if (Clock::now() >= end) break;
-    }
-    missed_ = ticker.missed();
+    const bool partial = count_intervals(ticker, end);
+    overhead_.missed = ticker.missed();
+    sweep(now_);
+    if (partial) show_interval();
 }
 
-// Nothing is counted on a CPU that went offline, also when it is back. With the module its groups
-// dissolve, with what they had counted; else they stand still.
-void Stat::tell_of_lost_cpus() const {
-    const metagroup::CpuList online = metagroup::CpuList::online();
-    std::vector<int> lost;
-    bool dissolved = false;
-    for (std::size_t i = 0; i < now_.size(); ++i) {
-        const int cpu = group_.members()[i].cpu;
-        const bool offline = now_[i].status() == metagroup::Status::offline;
-        dissolved |= offline;
-        if ((offline || !online.contains(cpu)) && !std::ranges::count(lost, cpu))
-            lost.push_back(cpu);
+// \return true if the last interval ended early and has not been shown.
+bool Stat::count_intervals(Ticker& ticker, Clock::time_point end) {
+    for (std::uint64_t shown = 0; !options_.count || shown < *options_.count; ++shown) {
+        if (ticker.next() >= end) {
+            wait_until(end);
+            return true;
+        }
+        if (ticker.wait(*this) != 0) return true;
+        overhead_.lateness.add(static_cast<std::uint64_t>(ticker.lateness().count()));
+        sweep(now_);
+        show_interval();
+        last_.swap(now_);
+    }
+    return false;
+}
+
+// A CPU that went offline is not counted from then on, even if it is back. Groups of
+// several events lose their counts, single events keep them.
+void Stat::report_lost_cpus() {
+    group_.read(last_);  // the per_fd backend may show it one sweep late
+    const Delta whole(first_, now_);
+    std::set<int> lost;
+    bool counted = true;
+    for (std::size_t i = 0; i < last_.size(); ++i) {
+        if (last_[i].status() != metagroup::Status::offline) continue;
+        lost.insert(group_.members()[i].cpu);
+        counted &= whole[i].match() == metagroup::Match::ok;
     }
     if (lost.empty()) return;
     fmt::print(stderr, "metagroup: CPU {} went offline: {}\n",
-               metagroup::CpuList(std::move(lost)).to_string(),
-               dissolved && !options_.interval
-                   ? "nothing of it is in the counts; -I prints what was before"
-                   : "not counted from then on");
+               metagroup::CpuList({lost.begin(), lost.end()}).to_string(),
+               counted || options_.interval
+                   ? "not counted from then on"
+                   : "its counts are not included; use -I to print them until it goes");
 }
 
 int Stat::run() {
-    const Signals signals{SIGINT, SIGTERM, SIGCHLD};
     group_.enable();
     sweep(first_);
     last_ = first_;
-    std::optional<Child> child;
-    if (!options_.command.empty()) child.emplace(options_.command, signals);
-    count(signals, child);
-    const int status = child ? child->wait() : 0;
-
-    sweep(now_);
-    self_.end(missed_);
+    if (!options_.command.empty()) child_.emplace(options_.command, signals_);
+    count();
+    overhead_.cpu_use = cpu_use_.take();
+    if (child_) child_->terminate();
     if (!options_.interval) {
         totals_.clear();
         totals_.add(Delta(first_, now_));
         report_->whole(seconds(now_), totals_);
     }
-    report_->self(self_);
-    tell_of_lost_cpus();
-    return status;
+    report_->overhead(overhead_);
+    report_lost_cpus();
+    return child_ ? child_->wait() : 0;
 }
 
 }  // namespace

@@ -7,6 +7,23 @@
 
 namespace tool {
 
+void History::add(std::optional<double> value) {
+    newest_ = (newest_ + 1) % kLength;
+    values_[newest_] = value;
+}
+
+std::optional<double> History::ago(std::size_t steps) const {
+    if (steps >= kLength) return std::nullopt;
+    return values_[(newest_ + kLength - steps) % kLength];
+}
+
+double History::peak(std::size_t length) const {
+    double highest = 0;
+    for (std::size_t steps = 0; steps < length; ++steps)
+        highest = std::max(highest, ago(steps).value_or(0));
+    return highest;
+}
+
 Model::Model(std::vector<Place> places, std::vector<Series> series)
     : places_(std::move(places)),
       series_(std::move(series)),
@@ -18,9 +35,9 @@ Model::Model(std::vector<Place> places, std::vector<Series> series)
     sort();
 }
 
-void Model::update(const Frame& frame) {
-    cells_ = frame.cells;
-    online_ = frame.online;
+void Model::update(const Update& update) {
+    cells_ = update.cells;
+    online_ = update.online;
     for (std::size_t i = 0; i < cells_.size(); ++i)
         histories_[i].add(cells_[i].value);
     sort();

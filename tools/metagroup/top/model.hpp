@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: MIT
-// What the screen shows, and in which order: knows neither counters nor terminals.
+// The numbers on the screen, and the order of their rows.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "places.hpp"
-#include "top/history.hpp"
+#include "common/aggregation.hpp"
 
 namespace tool {
 
@@ -21,39 +20,55 @@ struct Series {
 
 struct Cell {
     std::optional<double> value;
-    bool estimated = false;  // was not on the PMU all the time
+    bool estimated = false;  // the event was not on the PMU all the time
 };
 
-// What one update brings.
-struct Frame {
+struct Update {
     std::vector<Cell> cells;          // by place and series; the last row is the total
     std::vector<std::size_t> online;  // CPUs of each place
 };
 
+// The newest values of a cell, in a ring.
+class History {
+  public:
+    // The columns of the widest graph.
+    static constexpr std::size_t kLength = 32;
+
+    void add(std::optional<double> value);
+    // 0 is the newest. Nothing if the value was unknown then, or is too old.
+    std::optional<double> ago(std::size_t steps) const;
+    // The highest of the newest values; 0 if none is known.
+    double peak(std::size_t length = kLength) const;
+
+  private:
+    std::array<std::optional<double>, kLength> values_{};
+    std::size_t newest_ = 0;
+};
+
 class Model {
   public:
-    // A column to sort by.
-    static constexpr std::size_t kByPlace = 0;  // then the series, from 1
+    // Columns to sort by are 0 for places, then the series from 1.
+    static constexpr std::size_t kByPlace = 0;
 
     Model(std::vector<Place> places, std::vector<Series> series);
 
-    void update(const Frame& frame);
+    void update(const Update& update);
 
-    // The largest number first, places from the first one on. The same column again: backwards.
+    // Sorts numbers from the largest, places from the first. The same column again reverses.
     void sort_by(std::size_t column);
-    // The column before or behind; stays at the ends.
+    // Sorts by the next column to the left or right, if there is one.
     void sort_left();
     void sort_right();
     void reverse();
     std::size_t sorted_by() const { return sorted_by_; }
     bool descending() const { return descending_; }
-    // Places from top to bottom. What is not known is at the bottom in any order.
+    // Places from top to bottom. Unknown values are at the bottom in either direction.
     const std::vector<std::size_t>& order() const { return order_; }
 
     const std::vector<Place>& places() const { return places_; }
     std::size_t online(std::size_t place) const { return online_[place]; }
     const std::vector<Series>& series() const { return series_; }
-    // The row behind all places.
+    // The row of the total, after all places.
     std::size_t total() const { return places_.size(); }
     const Cell& cell(std::size_t row, std::size_t series) const {
         return cells_[row * series_.size() + series];
@@ -61,7 +76,7 @@ class Model {
     const History& history(std::size_t row, std::size_t series) const {
         return histories_[row * series_.size() + series];
     }
-    // The highest value of all places in the newest part of history: by it rows can be compared.
+    // The highest of the newest `length` values of all places, by which graphs are scaled.
     double peak(std::size_t series, std::size_t length) const;
 
   private:

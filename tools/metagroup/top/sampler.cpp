@@ -7,7 +7,7 @@
 namespace tool {
 namespace {
 
-// What is worth a mark: perf stat shows two digits of the part that was counted.
+// Less coverage marks an estimate: perf stat shows two digits of the percentage.
 constexpr double kWholeTime = 0.99995;
 
 Cell cell(const std::optional<Metric>& metric, const Count& count) {
@@ -17,12 +17,12 @@ Cell cell(const std::optional<Metric>& metric, const Count& count) {
 
 }  // namespace
 
-Sampler::Sampler(const metagroup::MetaGroup::Options& what, By by)
-    : cpus_(what.cpus),
-      live_(what),
-      places_(by, cpus_),
-      everywhere_(By::all, cpus_),
-      totals_(live_.group(), places_),
+Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode)
+    : cpus_(options.cpus.value()),
+      live_(metagroup::LiveGroup::open(options)),
+      rows_(mode, cpus_),
+      everywhere_(AggrMode::all, cpus_),
+      totals_(live_.group(), rows_),
       total_(live_.group(), everywhere_),
       metrics_(totals_.columns()) {}
 
@@ -38,39 +38,40 @@ std::vector<Series> Sampler::series() const {
     return all;
 }
 
-const Frame& Sampler::sample() {
+const Update& Sampler::sample() {
     live_.read();
     totals_.clear();
     total_.clear();
     totals_.add(live_.delta());
     total_.add(live_.delta());
-    frame_.cells.clear();
-    for (std::size_t place = 0; place < places_.all().size(); ++place)
+    update_.cells.clear();
+    for (std::size_t place = 0; place < rows_.places().size(); ++place)
         add_row(totals_, place);
     add_row(total_, 0);
     count_online();
-    if (live_.revive()) {
-        totals_ = Totals(live_.group(), places_);
+    if (live_.reopen()) {
+        totals_ = Totals(live_.group(), rows_);
         total_ = Totals(live_.group(), everywhere_);
     }
-    return frame_;
+    return update_;
 }
 
 void Sampler::add_row(const Totals& totals, std::size_t place) {
     for (std::size_t column = 0; column < totals.columns().size(); ++column)
-        frame_.cells.push_back(
+        update_.cells.push_back(
             cell(metrics_.rate(totals, place, column), totals.at(place, column)));
     for (std::size_t column = 0; column < totals.columns().size(); ++column) {
         if (metrics_.ratio_of(column))
-            frame_.cells.push_back(
+            update_.cells.push_back(
                 cell(metrics_.ratio(totals, place, column), totals.at(place, column)));
     }
 }
 
 void Sampler::count_online() {
-    frame_.online.assign(places_.all().size(), 0);
+    update_.online.assign(rows_.places().size(), 0);
+    const metagroup::CpuList offline = live_.offline();
     for (const int cpu : cpus_) {
-        if (!live_.offline(cpu)) ++frame_.online[places_.index_of(cpu)];
+        if (!offline.contains(cpu)) ++update_.online[rows_.index_of(cpu)];
     }
 }
 

@@ -1,45 +1,44 @@
 // SPDX-License-Identifier: MIT
 #pragma once
 
+#include <metagroup/live_group.hpp>
 #include <metagroup/metagroup.hpp>
 #include <vector>
 
-#include "live_group.hpp"
-#include "metrics.hpp"
-#include "places.hpp"
+#include "common/aggregation.hpp"
+#include "common/totals.hpp"
 #include "top/model.hpp"
-#include "totals.hpp"
 
 namespace tool {
 
-// Makes frames of sweeps.
+// Turns sweeps into updates of the model.
 class Sampler {
   public:
-    // \throws as MetaGroup::open() and Places.
-    Sampler(const metagroup::MetaGroup::Options& what, By by);
+    // \throws as LiveGroup::open() and Aggregation.
+    Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode);
 
-    // One sweep: what was counted since the last one.
-    const Frame& sample();
-    // Forgets what was counted since the last sweep.
+    // One sweep: the counts since the last one.
+    const Update& sample();
+    // Drops the counts since the last sweep.
     void skip() { live_.read(); }
 
-    const std::vector<Place>& places() const { return places_.all(); }
+    const std::vector<Place>& places() const { return rows_.places(); }
     // A rate for each event, then the ratios.
     std::vector<Series> series() const;
-    const LiveGroup& live() const { return live_; }
+    const metagroup::LiveGroup& live() const { return live_; }
 
   private:
     void add_row(const Totals& totals, std::size_t place);
     void count_online();
 
     metagroup::CpuList cpus_;
-    LiveGroup live_;
-    Places places_;
-    Places everywhere_;
+    metagroup::LiveGroup live_;
+    Aggregation rows_;
+    Aggregation everywhere_;
     Totals totals_;
     Totals total_;
     Metrics metrics_;
-    Frame frame_;
+    Update update_;
 };
 
 }  // namespace tool

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: MIT
 #include "top/screen.hpp"
 
-#define NCURSES_NOMACROS 1  // names such as erase are ours, too
+#define NCURSES_NOMACROS 1  // they clash with names such as erase
 #include <curses.h>
 #include <fmt/format.h>
 #include <langinfo.h>
+#include <poll.h>
 #include <sys/ioctl.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <clocale>
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
+#include <system_error>
+#include <utility>
 
-#include "top/clip.hpp"
+#include "common/text.hpp"
 
 namespace tool {
 namespace {
 
-constexpr int kEscapeDelayMs = 25;  // a lone Escape is told from an arrow; ticks may wait as long
+// The time to distinguish a lone Escape from an arrow key. It may delay a tick.
+constexpr int kEscapeDelayMs = 25;
 constexpr short kWarningPair = 1, kBadPair = 2;
 
 bool environment_has(const char* variable) {
@@ -46,29 +52,22 @@ attr_t attributes(Style style, bool colours) {
     return A_NORMAL;
 }
 
+constexpr auto kKeys = std::to_array<std::pair<int, int>>({
+    {ERR, key::none},
+    {KEY_UP, key::up},
+    {KEY_DOWN, key::down},
+    {KEY_LEFT, key::left},
+    {KEY_RIGHT, key::right},
+    {KEY_PPAGE, key::page_up},
+    {KEY_NPAGE, key::page_down},
+    {KEY_HOME, key::home},
+    {KEY_END, key::end},
+});
+
 int translate(int code) {
-    switch (code) {
-        case ERR:
-            return key::none;
-        case KEY_UP:
-            return key::up;
-        case KEY_DOWN:
-            return key::down;
-        case KEY_LEFT:
-            return key::left;
-        case KEY_RIGHT:
-            return key::right;
-        case KEY_PPAGE:
-            return key::page_up;
-        case KEY_NPAGE:
-            return key::page_down;
-        case KEY_HOME:
-            return key::home;
-        case KEY_END:
-            return key::end;
-        default:
-            return code < 0x100 ? code : key::other;
-    }
+    for (const auto& [from, to] : kKeys)
+        if (code == from) return to;
+    return code < 0x100 ? code : key::other;
 }
 
 }  // namespace
@@ -78,8 +77,8 @@ struct Screen::Terminal {
         const char* name = std::getenv("TERM");
         if (screen == nullptr)
             throw std::runtime_error(fmt::format(
-                "the terminal {} (variable TERM) is not known here: set one that is, as in "
-                "TERM=xterm, or use metagroup stat -I 1s",
+                "unknown terminal {} (variable TERM): set another one, as in TERM=xterm, or use "
+                "metagroup stat -I 1s",
                 name == nullptr || *name == '\0' ? "without a name" : name));
         ::set_term(screen);
     }
@@ -97,7 +96,7 @@ struct Screen::Terminal {
 Screen::Screen() {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
         throw std::runtime_error(
-            "top needs a terminal: for files, pipes and scripts there is metagroup stat -A -I 1s");
+            "top needs a terminal: for files, pipes and scripts use metagroup stat -A -I 1s");
     std::setlocale(LC_CTYPE, "");
     utf8_ = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
     terminal_ = std::make_unique<Terminal>();
@@ -136,7 +135,7 @@ void Screen::put(int row, int column, std::string_view text, Style style) {
     if (row < 0 || row >= rows() || column < 0 || column >= columns()) return;
     const std::string_view fits = clip(text, static_cast<std::size_t>(columns() - column));
     ::wattrset(stdscr, static_cast<int>(attributes(style, terminal_->colours)));
-    // Behind the last place of the screen the cursor cannot stand, which is no error.
+    // Writing the last cell of the screen returns an error, since the cursor cannot advance.
     ::wmove(stdscr, row, column);
     ::waddnstr(stdscr, fits.data(), static_cast<int>(fits.size()));
     ::wattrset(stdscr, static_cast<int>(A_NORMAL));
@@ -161,12 +160,37 @@ void Screen::suspend() {
     ::endwin();
 }
 
-// Whoever stopped the process may have let the terminal as it was, so it is left first.
+// A process that was stopped by SIGSTOP has not left the screen: leave it first.
 void Screen::resume() {
     ::endwin();
     ::clearok(stdscr, true);
     resize();
     show();
+}
+
+Inputs::Inputs(const Signals& signals)
+    : signals_(::signalfd(-1, &signals.all(), SFD_CLOEXEC | SFD_NONBLOCK)) {
+    if (!signals_) throw std::system_error(errno, std::generic_category(), "signalfd");
+}
+
+int Inputs::wait_until(Signals::Clock::time_point deadline) const {
+    std::array<pollfd, 2> files{{{.fd = signals_.get(), .events = POLLIN, .revents = 0},
+                                 {.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
+    for (;;) {
+        const timespec timeout = time_left(deadline);
+        // A tick that is due comes before keys.
+        if (timeout.tv_sec == 0 && timeout.tv_nsec == 0) return 0;
+        const int ready = ::ppoll(files.data(), files.size(), &timeout, nullptr);
+        if (ready == 0) return 0;
+        if (ready < 0) {
+            if (errno == EINTR) continue;
+            throw std::system_error(errno, std::generic_category(), "ppoll");
+        }
+        signalfd_siginfo signal{};
+        if (::read(signals_.get(), &signal, sizeof signal) == sizeof signal)
+            return static_cast<int>(signal.ssi_signo);
+        return kKeyboard;
+    }
 }
 
 }  // namespace tool

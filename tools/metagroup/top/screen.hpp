@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: MIT
+// The terminal: a full screen to draw on, its keys, and signals.
 #pragma once
 
 #include <memory>
+#include <metagroup/detail/unique_fd.hpp>
 #include <string_view>
+
+#include "common/process.hpp"
 
 namespace tool {
 
-// Keys beyond characters.
+// Results of Screen::key() that are not characters.
 namespace key {
 constexpr int none = -1;
 constexpr int up = 0x100, down = 0x101, left = 0x102, right = 0x103;
@@ -16,10 +20,10 @@ constexpr int other = 0x108;
 
 enum class Style { plain, strong, weak, warning, bad };
 
-// The terminal while it shows a full screen; what it was before, afterwards.
+// Takes the whole terminal; the destructor restores it.
 class Screen {
   public:
-    // \throws std::runtime_error if there is no terminal, or not one that is known.
+    // \throws std::runtime_error if there is no terminal, or terminfo does not know it.
     Screen();
     ~Screen();
     Screen(const Screen&) = delete;
@@ -27,15 +31,14 @@ class Screen {
 
     int rows() const;
     int columns() const;
-    // Whether the terminal shows more than ASCII.
     bool utf8() const { return utf8_; }
 
     void erase();
-    // What does not fit is left out.
+    // Text that does not fit is cut.
     void put(int row, int column, std::string_view text, Style style = Style::plain);
     void show();
 
-    // The next key that was pressed, or key::none. Does not wait.
+    // The next key, or key::none. Does not wait.
     int key();
 
     // After SIGWINCH.
@@ -48,6 +51,21 @@ class Screen {
     struct Terminal;
     std::unique_ptr<Terminal> terminal_;
     bool utf8_ = false;
+};
+
+// Waits for the keyboard and for signals.
+class Inputs {
+  public:
+    // The keyboard has a key, or is gone.
+    static constexpr int kKeyboard = -1;
+
+    explicit Inputs(const Signals& signals);
+
+    // Sleeps until the deadline, a signal or a key. \return the signal, kKeyboard, or 0.
+    int wait_until(Signals::Clock::time_point deadline) const;
+
+  private:
+    metagroup::detail::UniqueFd signals_;
 };
 
 }  // namespace tool

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: MIT
 // metagroup top: rates of all CPUs on a full screen.
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
-#include "cpu_use.hpp"
-#include "signals.hpp"
+#include "common/command_line.hpp"
+#include "common/overhead.hpp"
+#include "common/process.hpp"
+#include "common/selection.hpp"
+#include "common/ticker.hpp"
 #include "subcommands.hpp"
-#include "ticker.hpp"
-#include "top/inputs.hpp"
 #include "top/interval.hpp"
 #include "top/model.hpp"
-#include "top/options.hpp"
 #include "top/sampler.hpp"
 #include "top/screen.hpp"
 #include "top/view.hpp"
@@ -23,18 +28,40 @@ namespace {
 
 using std::chrono::nanoseconds;
 
+struct TopOptions {
+    void add_to(CLI::App& app);
+
+    Selection selection;
+    AggrMode mode = AggrMode::cpu;
+    std::optional<nanoseconds> interval;
+    std::optional<std::uint32_t> count;  // updates
+};
+
+void TopOptions::add_to(CLI::App& app) {
+    using namespace std::chrono_literals;
+    selection.add_options(app);
+    // Numbers without unit are seconds with -d, as in top(1), and milliseconds with -I, as in stat.
+    CLI::Option* delay = add_duration(app, "-d,--delay", interval, 1s, kShortestInterval,
+                                      "seconds between updates, or as in 500ms (1)");
+    add_duration(app, "-I,--interval", interval, 1ms, kShortestInterval,
+                 "the same in milliseconds, as in stat")
+        ->excludes(delay);
+    add_count(app, "--count", count, "stop after N updates");
+    add_aggregation(app, mode);
+}
+
 class Top {
   public:
     using Clock = Signals::Clock;
 
     explicit Top(const TopOptions& options)
         : options_(options),
-          sampler_(options.selection.options(), options.by),
+          sampler_(options.selection.options(), options.mode),
           model_(sampler_.places(), sampler_.series()),
           ticker_(options.interval.value_or(std::chrono::seconds(1)), Clock::now()) {}
 
     void run();
-    // What the ticker waits by: keys and signals are answered meanwhile, at the cost of no tick.
+    // For the ticker: handles keys and signals until the deadline.
     int wait_until(Clock::time_point deadline);
 
   private:
@@ -47,7 +74,7 @@ class Top {
     void pause();
 
     const TopOptions& options_;
-    // Blocked before the screen is taken: whatever ends the program lets it be given back.
+    // Blocked before the screen is taken, so that every end of the program restores it.
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
     Inputs inputs_{signals_};
     Sampler sampler_;
@@ -56,14 +83,33 @@ class Top {
     View view_;
     Ticker ticker_;
     CpuUse cpu_use_;
-    About about_;
+    Status status_;
     bool ended_ = false;
     bool restarted_ = false;
+    const std::map<int, std::function<void()>> keys_{
+        {'q', [this] { ended_ = true; }},
+        {'h', [this] { view_.show_help(true); }},
+        {'?', [this] { view_.show_help(true); }},
+        {' ', [this] { pause(); }},
+        {'p', [this] { pause(); }},
+        {'+', [this] { restart(longer(ticker_.interval())); }},
+        {'=', [this] { restart(longer(ticker_.interval())); }},  // + without Shift
+        {'-', [this] { restart(shorter(ticker_.interval())); }},
+        {'r', [this] { model_.reverse(); }},
+        {key::left, [this] { model_.sort_left(); }},
+        {key::right, [this] { model_.sort_right(); }},
+        {key::up, [this] { view_.up(1); }},
+        {key::down, [this] { view_.down(1); }},
+        {key::page_up, [this] { view_.up(view_.page()); }},
+        {key::page_down, [this] { view_.down(view_.page()); }},
+        {key::home, [this] { view_.home(); }},
+        {key::end, [this] { view_.end(); }},
+    };
 };
 
 void Top::run() {
-    about_.backend = metagroup::to_string(sampler_.live().group().backend());
-    for (std::uint64_t shown = 0; !ended_ && (options_.count == 0 || shown < options_.count);) {
+    status_.backend = metagroup::to_string(sampler_.live().group().backend());
+    for (std::uint64_t shown = 0; !ended_ && (!options_.count || shown < *options_.count);) {
         draw();
         restarted_ = false;
         if (ticker_.wait(*this) != 0) continue;
@@ -74,33 +120,33 @@ void Top::run() {
 
 int Top::wait_until(Clock::time_point deadline) {
     for (;;) {
-        const auto until = about_.paused ? Clock::time_point::max() : deadline;
-        const int what = inputs_.wait_until(until);
-        if (what == 0) return 0;
-        if (what == Inputs::kKeyboard)
+        const auto until = status_.paused ? Clock::time_point::max() : deadline;
+        const int input = inputs_.wait_until(until);
+        if (input == 0) return 0;
+        if (input == Inputs::kKeyboard)
             press_all(until);
         else
-            signal(what);
-        if (ended_ || restarted_) return what;
+            signal(input);
+        if (ended_ || restarted_) return input;
         draw();
     }
 }
 
 void Top::update() {
     model_.update(sampler_.sample());
-    about_.problem = sampler_.live().problem();
-    about_.cpu_use = cpu_use_.take();
+    status_.problem = sampler_.live().problem();
+    status_.cpu_use = cpu_use_.take();
 }
 
 void Top::draw() {
     const metagroup::Snapshot& newest = sampler_.live().newest();
-    about_.sweep = nanoseconds(newest.end_ns() - newest.begin_ns());
-    about_.missed = ticker_.missed();
-    about_.interval = ticker_.interval();
-    view_.draw(screen_, model_, about_);
+    status_.sweep = nanoseconds(newest.end_ns() - newest.begin_ns());
+    status_.missed = ticker_.missed();
+    status_.interval = ticker_.interval();
+    view_.draw(screen_, model_, status_);
 }
 
-// However fast they come.
+// Handles all keys that are there, until the next tick is due.
 void Top::press_all(Clock::time_point until) {
     int key = screen_.key();
     if (key == key::none) throw std::runtime_error("the terminal is gone");
@@ -128,60 +174,12 @@ void Top::signal(int number) {
 }
 
 void Top::press(int key) {
-    if (view_.shows_help()) {
+    if (view_.shows_help())
         view_.show_help(false);
-        return;
-    }
-    if (key >= '0' && key <= '9') model_.sort_by(static_cast<std::size_t>(key - '0'));
-    switch (key) {
-        case 'q':
-            ended_ = true;
-            break;
-        case 'h':
-        case '?':
-            view_.show_help(true);
-            break;
-        case ' ':
-        case 'p':
-            pause();
-            break;
-        case '+':
-        case '=':  // the same key, on most keyboards
-            restart(longer(ticker_.interval()));
-            break;
-        case '-':
-            restart(shorter(ticker_.interval()));
-            break;
-        case 'r':
-            model_.reverse();
-            break;
-        case key::left:
-            model_.sort_left();
-            break;
-        case key::right:
-            model_.sort_right();
-            break;
-        case key::up:
-            view_.up(1);
-            break;
-        case key::down:
-            view_.down(1);
-            break;
-        case key::page_up:
-            view_.up(view_.page());
-            break;
-        case key::page_down:
-            view_.down(view_.page());
-            break;
-        case key::home:
-            view_.home();
-            break;
-        case key::end:
-            view_.end();
-            break;
-        default:
-            break;
-    }
+    else if (key >= '0' && key <= '9')
+        model_.sort_by(static_cast<std::size_t>(key - '0'));
+    else if (const auto found = keys_.find(key); found != keys_.end())
+        found->second();
 }
 
 void Top::restart(nanoseconds interval) {
@@ -189,10 +187,10 @@ void Top::restart(nanoseconds interval) {
     restarted_ = true;
 }
 
-// The time of a pause belongs to no rate.
+// The time of a pause is not part of any rate.
 void Top::pause() {
-    about_.paused = !about_.paused;
-    if (about_.paused) return;
+    status_.paused = !status_.paused;
+    if (status_.paused) return;
     sampler_.skip();
     restart(ticker_.interval());
 }

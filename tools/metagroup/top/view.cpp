@@ -4,17 +4,50 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
 
-#include "top/clip.hpp"
-#include "top/graph.hpp"
-#include "top/help.hpp"
-#include "top/interval.hpp"
-#include "top/number.hpp"
+#include "common/text.hpp"
 
 namespace tool {
 namespace {
 
 constexpr int kCompactRows = 10;
+
+constexpr auto kHelp = std::to_array<std::string_view>({
+    "Keys of metagroup top",
+    "",
+    "  q             quit",
+    "  space, p      pause reading; the same key continues",
+    "  +, -          a longer, a shorter interval",
+    "  left, right   sort by the column to the left, right; scrolls columns",
+    "  0 to 9        sort by place (0) or by that column; again: reversed",
+    "  r             reverse the order",
+    "  up, down      scroll by a row; PgUp, PgDn by a page; Home, End to the ends",
+    "  h, ?          this help; any key returns",
+    "",
+    "Numbers are per second, for all tasks; k, M, G are a thousand,",
+    "a million, a billion.",
+    "  ~             estimated: the event shared the PMU with others",
+    "  -             not counted",
+    "A graph shows the last updates, the newest on the right. All rows of a column",
+    "have the same scale; the total has its own.",
+});
+
+constexpr std::size_t kLevels = 8;
+using Levels = std::array<std::string_view, kLevels>;
+
+constexpr Levels kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+constexpr Levels kAscii{"_", ".", ":", "-", "=", "+", "*", "#"};
+
+// Only 0 is on the lowest level, so that small values differ from none.
+std::size_t level(double value, double peak) {
+    if (!(value > 0) || !(peak > 0)) return 0;
+    const double part = std::min(1.0, value / peak);
+    return static_cast<std::size_t>(std::ceil(part * static_cast<double>(kLevels - 1)));
+}
 
 std::string name_of(const Model& model, std::size_t row) {
     if (row == model.total()) return "total";
@@ -27,12 +60,46 @@ std::string name_of(const Model& model, std::size_t row) {
 std::string sorting(const Model& model) {
     const std::size_t by = model.sorted_by();
     return fmt::format("by {}{}", by == Model::kByPlace ? "place" : model.series()[by - 1].name,
-                       model.descending() ? ", falling" : "");
+                       model.descending() ? ", descending" : "");
+}
+
+void draw_help(Screen& screen) {
+    for (std::size_t i = 0; i < kHelp.size(); ++i)
+        screen.put(static_cast<int>(i), 0, kHelp[i], i == 0 ? Style::strong : Style::plain);
 }
 
 }  // namespace
 
-void View::draw(Screen& screen, const Model& model, const About& about) {
+Layout::Layout(std::size_t width, std::size_t series, std::size_t from, std::size_t wanted)
+    : first(from) {
+    constexpr std::size_t kBare = kGap + kNumber + 1;
+    constexpr std::size_t kMostGraph = 24;
+    static_assert(kMostGraph <= History::kLength);
+    shown = std::min(series, width / (kBare + kLeastGraph));
+    // At least one number without a graph.
+    if (shown == 0 && series > 0 && width >= kGap + kNumber) shown = 1;
+    if (shown == 0) return;
+    graph = std::min(kMostGraph, std::max(width / shown, kBare) - kBare);
+    first = std::min(first, series - shown);
+    if (wanted < first) first = wanted;
+    if (wanted >= first + shown) first = wanted + 1 - shown;
+}
+
+std::size_t scroll_to(std::size_t first, std::size_t rows, std::size_t window) {
+    return std::min(first, rows > window ? rows - window : 0);
+}
+
+std::string graph(const History& history, std::size_t width, double peak, bool utf8) {
+    const Levels& levels = utf8 ? kBlocks : kAscii;
+    std::string text;
+    for (std::size_t steps = width; steps-- > 0;) {
+        const std::optional<double> value = history.ago(steps);
+        text += value ? levels[level(*value, peak)] : " ";
+    }
+    return text;
+}
+
+void View::draw(Screen& screen, const Model& model, const Status& status) {
     screen.erase();
     if (help_) {
         draw_help(screen);
@@ -40,8 +107,8 @@ void View::draw(Screen& screen, const Model& model, const About& about) {
         return;
     }
     place(screen, model);
-    draw_header(screen, about);
-    if (!compact_) draw_extent(screen, model, about);
+    draw_header(screen, status);
+    if (!compact_) draw_extent(screen, model, status);
     draw_headings(screen, model);
     int line = compact_ ? 2 : 4;
     draw_row(screen, model, line++, model.total());
@@ -54,10 +121,10 @@ void View::draw(Screen& screen, const Model& model, const About& about) {
     screen.show();
 }
 
-// What of the model is to be seen.
+// Computes the part of the model that is shown.
 void View::place(const Screen& screen, const Model& model) {
     compact_ = screen.rows() < kCompactRows;
-    const int around = compact_ ? 3 : 6;  // lines that are no rows
+    const int around = compact_ ? 3 : 6;  // lines above and below the rows
     window_ = static_cast<std::size_t>(std::max(0, screen.rows() - around));
     first_row_ = scroll_to(first_row_, model.order().size(), window_);
 
@@ -74,17 +141,17 @@ void View::place(const Screen& screen, const Model& model) {
         peaks_.push_back(model.peak(layout_.first + i, layout_.graph));
 }
 
-void View::draw_header(Screen& screen, const About& about) const {
+void View::draw_header(Screen& screen, const Status& status) const {
     std::string text = fmt::format("{} | sweep {} | own CPU {:.2f} % | ticks missed: {} | every {}",
-                                   about.backend, with_unit(about.sweep), 100 * about.cpu_use,
-                                   about.missed, with_unit(about.interval));
+                                   status.backend, with_unit(status.sweep), 100 * status.cpu_use,
+                                   status.missed, with_unit(status.interval));
     screen.put(0, 0, text, Style::strong);
-    if (about.paused) screen.put(0, std::max(0, screen.columns() - 6), "PAUSED", Style::warning);
+    if (status.paused) screen.put(0, std::max(0, screen.columns() - 6), "PAUSED", Style::warning);
 }
 
-void View::draw_extent(Screen& screen, const Model& model, const About& about) const {
-    if (!about.problem.empty()) {
-        screen.put(1, 0, about.problem, Style::warning);
+void View::draw_extent(Screen& screen, const Model& model, const Status& status) const {
+    if (!status.problem.empty()) {
+        screen.put(1, 0, status.problem, Style::warning);
         return;
     }
     std::string text = sorting(model);
@@ -110,7 +177,7 @@ void View::draw_headings(Screen& screen, const Model& model) const {
     const auto heading = [&](int column, std::size_t width, std::size_t sort,
                              const std::string& name) {
         const std::string mark = sort == model.sorted_by() ? arrow : "";
-        const std::size_t room = width - columns_of(mark);
+        const std::size_t room = width - display_width(mark);
         screen.put(line, column, fmt::format("{}{:.{}}", mark, name, room),
                    mark.empty() ? Style::plain : Style::strong);
     };
@@ -122,7 +189,7 @@ void View::draw_headings(Screen& screen, const Model& model) const {
                        fmt::format("{:>6.{}}", model.series()[i].unit, layout_.width()),
                        Style::weak);
     }
-    // Said at the edges too, where there is no other line for it.
+    // The only mark of hidden columns on a compact screen.
     if (layout_.first > 0) screen.put(line, static_cast<int>(name_width_), "<", Style::strong);
     if (layout_.first + layout_.shown < model.series().size())
         screen.put(line, screen.columns() - 1, ">", Style::strong);

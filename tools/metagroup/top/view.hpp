@@ -7,27 +7,50 @@
 #include <string>
 #include <vector>
 
-#include "top/layout.hpp"
 #include "top/model.hpp"
 #include "top/screen.hpp"
 
 namespace tool {
 
-// What the monitor says of itself.
-struct About {
+// The columns that fit on the screen, and the width of their graphs.
+struct Layout {
+    static constexpr std::size_t kGap = 2;
+    static constexpr std::size_t kNumber = 6;  // ~12.3M
+    static constexpr std::size_t kLeastGraph = 6;
+
+    // `width` is the room for all columns; `wanted` is shown if any column is.
+    Layout(std::size_t width, std::size_t series, std::size_t from, std::size_t wanted);
+
+    std::size_t first = 0;
+    std::size_t shown = 0;
+    std::size_t graph = 0;
+
+    // Of a column, without the gap before it.
+    std::size_t width() const { return kNumber + 1 + graph; }
+};
+
+// The first row to show, at most `first`, so that the window is full if there are enough rows.
+std::size_t scroll_to(std::size_t first, std::size_t rows, std::size_t window);
+
+// One character for each of the newest `width` values, the newest last, scaled to `peak`. Blank for
+// unknown values. Block characters of UTF-8, or plain ASCII.
+std::string graph(const History& history, std::size_t width, double peak, bool utf8);
+
+// Status of the monitor, for the header.
+struct Status {
     std::string backend;
     std::chrono::nanoseconds sweep{};
     double cpu_use = 0;
     std::uint64_t missed = 0;
     std::chrono::nanoseconds interval{};
     bool paused = false;
-    std::string problem;  // shown if there is one
+    std::string problem;  // empty: none
 };
 
-// Draws a model on a screen, and remembers which part of it is to be seen.
+// Draws the part of a model that is scrolled to.
 class View {
   public:
-    void draw(Screen& screen, const Model& model, const About& about);
+    void draw(Screen& screen, const Model& model, const Status& status);
 
     void up(std::size_t rows) { first_row_ -= rows < first_row_ ? rows : first_row_; }
     void down(std::size_t rows) { first_row_ += rows; }
@@ -40,8 +63,8 @@ class View {
 
   private:
     void place(const Screen& screen, const Model& model);
-    void draw_header(Screen& screen, const About& about) const;
-    void draw_extent(Screen& screen, const Model& model, const About& about) const;
+    void draw_header(Screen& screen, const Status& status) const;
+    void draw_extent(Screen& screen, const Model& model, const Status& status) const;
     void draw_headings(Screen& screen, const Model& model) const;
     void draw_row(Screen& screen, const Model& model, int line, std::size_t row) const;
     void draw_cell(Screen& screen, const Model& model, int line, std::size_t row,
@@ -49,12 +72,12 @@ class View {
     int column_of(std::size_t series) const;
 
     bool help_ = false;
-    bool compact_ = false;  // a screen so low that rows come before words
+    bool compact_ = false;  // a low screen shows rows instead of explanations
     std::size_t first_row_ = 0;
-    std::size_t window_ = 0;  // rows of the model on the screen
+    std::size_t window_ = 0;  // rows of the model that fit
     std::size_t name_width_ = 0;
     Layout layout_{0, 0, 0, 0};
-    std::vector<double> peaks_;  // by series on the screen
+    std::vector<double> peaks_;  // by column on the screen
 };
 
 }  // namespace tool

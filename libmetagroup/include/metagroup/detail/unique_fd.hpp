@@ -3,13 +3,14 @@
 /// Not part of the API: the owner of a file descriptor.
 #pragma once
 
-#include <metagroup/export.hpp>
+#include <unistd.h>
+
 #include <utility>
 
 namespace metagroup::detail {
 
 /// Owns one file descriptor and closes it. Move-only.
-class METAGROUP_API UniqueFd {
+class UniqueFd {
   public:
     UniqueFd() noexcept = default;
     /// Takes over `fd`; -1 means "none".
@@ -30,7 +31,10 @@ class METAGROUP_API UniqueFd {
     [[nodiscard]] int get() const noexcept { return fd_; }
     explicit operator bool() const noexcept { return fd_ >= 0; }
     /// Closes the descriptor, if there is one.
-    void reset() noexcept;
+    void reset() noexcept {
+        // Linux frees the descriptor even if close(2) reports an error: never try again.
+        if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+    }
 
   private:
     int fd_ = -1;

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""The machines that bench/run measures: guests in slow motion or at full speed, or this machine."""
+
+import argparse
+import atexit
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from reporting.measurements import Condition
+
+BENCH = Path(__file__).resolve().parent
+PROJECT = BENCH.parent
+SKIPPED, HARNESS = 77, 125
+
+
+class Failure(Exception):
+    """The error for the user, and the exit status."""
+
+    def __init__(self, text: str, status: int = HARNESS) -> None:
+        super().__init__(text)
+        self.status = status
+
+
+def say(text: str) -> None:
+    print(f"bench/run: {text}", file=sys.stderr, flush=True)
+
+
+def tail(log: Path, lines: int = 5) -> str:
+    text = log.read_text(encoding="utf-8", errors="replace") if log.exists() else ""
+    return "".join(f"\n    {line}" for line in text.splitlines()[-lines:])
+
+
+class Guest:
+    """A virtual machine at full speed: times are valid for as many CPUs as the host has."""
+    mode = "full speed"
+    cpu_counts = [2]
+    repetitions = 15  # of the main conditions
+    hardware_events = False
+
+    def __init__(self, options: argparse.Namespace, raw: Path) -> None:
+        self.options, self.raw = options, raw
+        names = [line.split()[0] for line in
+                 (PROJECT / "tests/vm/kernels").read_text(encoding="utf-8").splitlines()
+                 if line.strip() and not line.startswith("#")]
+        options.kernel = options.kernel or names[0]
+        if options.kernel not in names:
+            raise Failure(f"unknown kernel {options.kernel}; known: {' '.join(names)}")
+
+    def prepare(self) -> dict[str, str]:
+        """Returns entries for the environment of the report."""
+        fetched = subprocess.run([PROJECT / "tests/vm/fetch-qemu", "amd64"], stdout=subprocess.PIPE,
+                                 text=True, check=False)
+        if fetched.returncode:
+            raise Failure("QEMU is not available")
+        version = subprocess.run([fetched.stdout.split("\n")[0], "--version"], text=True,
+                                 stdout=subprocess.PIPE, check=True).stdout
+        return {"mode": self.mode, "qemu": version.split()[3]}
+
+    def places(self) -> list[str]:
+        """One for each measurement at a time."""
+        return [""]
+
+    def command(self, place: str, condition: Condition, benchmark: list[str],
+                result: Path) -> list[str]:
+        """Runs `benchmark` and writes its JSON to `result`."""
+        del place
+        return [str(PROJECT / "tests/vm/run"), *self._guest(condition, benchmark, result)]
+
+    def _guest(self, condition: Condition, benchmark: list[str], result: Path) -> list[str]:
+        return ["--cpus", str(condition.cpus), "--kernel", self.options.kernel,
+                "--timeout", "3600", "--module", str(BENCH / "floor"),
+                "--module", str(PROJECT / "tests/testpmu"), "--get", f"/tmp/result.json:{result}",
+                "--", *benchmark, "--benchmark_out=/tmp/result.json"]
+
+
+class SlowGuest(Guest):
+    """A virtual machine in slow motion, proved to be even first."""
+    mode = "slow motion"
+    cpu_counts = [8, 32]
+    repetitions = 5
+
+    def prepare(self) -> dict[str, str]:
+        environment = super().prepare() | {"rate": str(self.options.rate)}
+        say("proving that slow motion is even (3 minutes) ...")
+        log = self.raw / "proof.log"
+        with open(log, "w", encoding="utf-8") as stream:
+            status = subprocess.run(
+                [BENCH / "slowmo/prove", "--build", self.options.build,
+                 "--kernel", self.options.kernel, "--rate", str(self.options.rate),
+                 "--json", self.raw / "proof.json"],
+                stdout=stream, stderr=subprocess.STDOUT, check=False).returncode
+        for line in log.read_text(encoding="utf-8").splitlines():
+            if line.startswith(("holds ", "FAILS ")):
+                print(line, flush=True)
+        if status:
+            print(f"skipped: slow motion is not even here, times would be invalid; see {log}",
+                  flush=True)
+            raise Failure(f"bench/slowmo/prove failed with status {status}:{tail(log)}", SKIPPED)
+        return environment
+
+    def places(self) -> list[str]:
+        """CPUs of the host. The threads of a guest wait for each other, best on one CPU."""
+        cpus = sorted(os.sched_getaffinity(0))
+        return [str(cpu) for cpu in cpus[:self.options.jobs]]
+
+    def command(self, place: str, condition: Condition, benchmark: list[str],
+                result: Path) -> list[str]:
+        return ["taskset", "--cpu-list", place, str(BENCH / "slowmo/run"),
+                "--plugin", str(self.options.build / "bench/slowmo/throttle.so"),
+                "--rate", str(self.options.rate),
+                *self._guest(condition, [*benchmark, "--time=0.01"], result)]
+
+
+class ThisMachine:
+    """The CPUs of this machine at full speed. Loads the modules if they are not loaded."""
+    repetitions = 5
+    hardware_events = Path("/sys/bus/event_source/devices/cpu").is_dir()
+
+    def __init__(self, options: argparse.Namespace, raw: Path) -> None:
+        del options
+        if os.geteuid():
+            raise Failure("--here needs root, to load the module and open events on all CPUs")
+        self.raw = raw
+        number = int(subprocess.run(["nproc"], stdout=subprocess.PIPE, check=True).stdout)
+        self.cpu_counts = [1 << i for i in range(1, 32) if 1 << i < number] + [number]
+
+    def prepare(self) -> dict[str, str]:
+        if not self._load(PROJECT / "kmod", "perf_metagroup"):
+            raise Failure(
+                f"cannot load the module; it needs linux-headers-{os.uname().release}, and a "
+                "kernel that accepts unsigned modules (mokutil --sb-state)")
+        if not self._load(BENCH / "floor", "metagroup_floor"):
+            say("measuring without the floor")
+        return {"mode": "bare metal"}
+
+    def places(self) -> list[str]:
+        return [""]
+
+    def command(self, place: str, condition: Condition, benchmark: list[str],
+                result: Path) -> list[str]:
+        del place, condition
+        return [*benchmark, f"--benchmark_out={result}"]
+
+    def _load(self, directory: Path, module: str) -> bool:
+        """Builds the module, and unloads it at exit."""
+        if Path("/sys/module", module).is_dir():
+            return True
+        say(f"building and loading {module} ...")
+        log = self.raw / f"{module}.log"
+        with open(log, "w", encoding="utf-8") as stream:
+            for command in (["make", "-C", f"/lib/modules/{os.uname().release}/build",
+                             f"M={directory}", "modules"],
+                            ["insmod", str(directory / f"{module}.ko")]):
+                if subprocess.run(command, stdout=stream, stderr=stream, check=False).returncode:
+                    say(f"{command[0]} failed:{tail(log)}")
+                    return False
+        atexit.register(self._unload, module)
+        return True
+
+    @staticmethod
+    def _unload(module: str) -> None:
+        if subprocess.run(["rmmod", module], check=False).returncode:
+            say(f"rmmod {module} failed; the module stays loaded")

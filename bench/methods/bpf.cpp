@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: MIT
+// A BPF program on each CPU reads that CPU's events into a per-CPU map, as `perf stat
+// --bpf-counters` does: BPF_PROG_TEST_RUN runs it on one CPU after the other, with an interrupt
+// each, and one lookup in the map returns all counts. BPF reads single events, not groups, so the
+// events of a CPU are not scheduled together.
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <linux/bpf.h>
+
+#include <cerrno>
+#include <fstream>
+#include <string>
+#include <system_error>
+
+#include "methods/method.hpp"
+#include "read_cpu.skel.h"
+
+namespace bench {
+namespace {
+
+[[noreturn]] void bpf_failed(int error, const char* what) {
+    throw std::system_error(error, std::generic_category(), what);
+}
+
+struct Destroy {
+    void operator()(read_cpu_bpf* program) const { read_cpu_bpf::destroy(program); }
+};
+
+std::vector<metagroup::GroupSpec> single_events(const std::vector<metagroup::GroupSpec>& specs) {
+    std::vector<metagroup::GroupSpec> singles;
+    for (const metagroup::GroupSpec& spec : specs) {
+        for (const metagroup::EventSpec& event : spec.events)
+            singles.push_back({.events = {event}});
+    }
+    return singles;
+}
+
+// The memory that the kernel charges for a map or a program.
+std::size_t memlock_of(int fd) {
+    std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd));
+    std::string word;
+    while (info >> word && word != "memlock:") {
+    }
+    std::size_t bytes = 0;
+    info >> bytes;
+    return bytes;
+}
+
+class Bpf : public Method {
+  public:
+    explicit Bpf(const Subject& subject)
+        : groups_(single_events(subject.specs()), subject.cpus()),
+          per_cpu_(groups_.all().size() / subject.cpus().size()),
+          values_(static_cast<std::size_t>(::libbpf_num_possible_cpus()) * per_cpu_) {
+        ::libbpf_set_print(nullptr);
+        bpf_.reset(read_cpu_bpf::open());
+        if (!bpf_) bpf_failed(errno, "cannot open the BPF program");
+        const auto count = static_cast<std::uint32_t>(groups_.all().size());
+        const auto per_cpu = static_cast<std::uint32_t>(per_cpu_);
+        bpf_->rodata->events_per_cpu = per_cpu;
+        ::bpf_map__set_max_entries(bpf_->maps.events, count);
+        ::bpf_map__set_value_size(bpf_->maps.values, per_cpu * sizeof(bpf_perf_event_value));
+        if (const int error = read_cpu_bpf::load(bpf_.get()); error != 0)
+            bpf_failed(-error, "cannot load the BPF program (are you root?)");
+        for (std::uint32_t i = 0; i < count; ++i) {
+            const int fd = groups_.all()[i].leader_fd();
+            if (::bpf_map_update_elem(events_fd(), &i, &fd, BPF_ANY) != 0)
+                bpf_failed(errno, "cannot put a perf event into a BPF map");
+        }
+    }
+
+    measure::CpuGroups* groups() override { return &groups_; }
+    void sweep() override {
+        visit([] {});
+    }
+    std::vector<std::uint64_t> counts() const override {
+        std::vector<std::uint64_t> counts;
+        for (const int cpu : groups_.cpus()) {
+            for (std::size_t i = 0; i < per_cpu_; ++i)
+                counts.push_back(values_[static_cast<std::size_t>(cpu) * per_cpu_ + i].counter);
+        }
+        return counts;
+    }
+    std::optional<std::uint64_t> skew_ns() override {
+        Skew skew;
+        visit([&] { skew.note(monotonic_ns()); });
+        return skew.ns();
+    }
+    std::optional<std::size_t> memory_bytes() const override {
+        return values_.size() * sizeof(values_[0]) + memlock_of(events_fd()) +
+               memlock_of(values_fd()) + memlock_of(program_fd());
+    }
+
+  private:
+    int events_fd() const { return ::bpf_map__fd(bpf_->maps.events); }
+    int values_fd() const { return ::bpf_map__fd(bpf_->maps.values); }
+    int program_fd() const { return ::bpf_program__fd(bpf_->progs.read_cpu); }
+
+    template <typename Note>
+    void visit(const Note& note) {
+        const auto cpus = groups_.cpus().cpus();
+        for (std::size_t i = 0; i < cpus.size(); ++i) {
+            run_on(cpus[i], i * per_cpu_);
+            note();
+        }
+        const std::uint32_t key = 0;
+        if (::bpf_map_lookup_elem(values_fd(), &key, values_.data()) != 0)
+            bpf_failed(errno, "cannot look up a BPF map");
+    }
+
+    void run_on(int cpu, std::uint64_t first_event) {
+        bpf_test_run_opts options{};
+        options.sz = sizeof(options);
+        options.ctx_in = &first_event;
+        options.ctx_size_in = sizeof(first_event);
+        options.flags = BPF_F_TEST_RUN_ON_CPU;
+        options.cpu = static_cast<std::uint32_t>(cpu);
+        if (::bpf_prog_test_run_opts(program_fd(), &options) != 0)
+            bpf_failed(errno, "BPF_PROG_TEST_RUN");
+        if (options.retval != 0)
+            bpf_failed(-static_cast<int>(options.retval), "bpf_perf_event_read_value()");
+    }
+
+    measure::CpuGroups groups_;
+    std::size_t per_cpu_;
+    std::vector<bpf_perf_event_value> values_;  // in the order of CPU numbers, as in the map
+    std::unique_ptr<read_cpu_bpf, Destroy> bpf_;
+};
+
+}  // namespace
+
+std::unique_ptr<Method> make_bpf(Subject& subject) {
+    return std::make_unique<Bpf>(subject);
+}
+
+}  // namespace bench

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+// The module: one read() in either format, a sweep into mapped memory, and attaching the groups.
+#include <metagroup/mapping.hpp>
+#include <stdexcept>
+
+#include "methods/method.hpp"
+
+namespace bench {
+namespace {
+
+std::vector<std::uint64_t> counts_of(const metagroup::SnapshotView& snapshot) {
+    std::vector<std::uint64_t> counts;
+    for (const metagroup::MemberView member : snapshot) {
+        for (std::size_t event = 0; event < member.nr(); ++event)
+            counts.push_back(member.raw(event).value());
+    }
+    return counts;
+}
+
+class Module : public Method {
+  public:
+    Module(Subject& subject, metagroup::Format format)
+        : subject_(subject), device_(subject.device()), format_(format) {}
+
+    measure::CpuGroups* groups() override { return &subject_.groups(); }
+    void prepare() override { device_.set_format(format_); }
+
+    // A RAW read returns no times; its sweep is the same as that of a FRAMED one.
+    std::optional<std::uint64_t> skew_ns() override {
+        device_.set_format(metagroup::Format::framed);
+        device_.read(snapshot_);
+        device_.set_format(format_);
+        return snapshot_.skew_ns();
+    }
+
+  protected:
+    Subject& subject_;
+    metagroup::Device& device_;
+    metagroup::Snapshot snapshot_;
+
+  private:
+    metagroup::Format format_;
+};
+
+// The kernel keeps a snapshot in FRAMED layout besides the reader's buffer.
+class Raw : public Module {
+  public:
+    explicit Raw(Subject& subject)
+        : Module(subject, metagroup::Format::raw), payloads_(subject.groups().all()) {}
+
+    void sweep() override {
+        if (device_.read(payloads_.all()) != payloads_.bytes())
+            throw std::runtime_error("a RAW read was not as long as all payloads together");
+    }
+    std::vector<std::uint64_t> counts() const override { return payloads_.counts(); }
+    std::optional<std::size_t> memory_bytes() const override {
+        return device_.info().framed_size + payloads_.bytes();
+    }
+
+  private:
+    measure::Payloads payloads_;
+};
+
+class Framed : public Module {
+  public:
+    explicit Framed(Subject& subject) : Module(subject, metagroup::Format::framed) {}
+
+    void sweep() override { device_.read(snapshot_); }
+    std::vector<std::uint64_t> counts() const override { return counts_of(snapshot_); }
+    std::optional<std::size_t> memory_bytes() const override {
+        return 2 * device_.info().framed_size;
+    }
+};
+
+// The kernel's snapshot is the only one; nothing is copied.
+class Mapped : public Module {
+  public:
+    explicit Mapped(Subject& subject)
+        : Module(subject, metagroup::Format::framed), mapping_(device_) {}
+
+    void sweep() override {
+        device_.sweep();
+        view_ = mapping_.view();
+    }
+    std::vector<std::uint64_t> counts() const override { return counts_of(view_); }
+    std::optional<std::uint64_t> skew_ns() override {
+        sweep();
+        return view_.skew_ns();
+    }
+    std::optional<std::size_t> memory_bytes() const override { return device_.info().framed_size; }
+
+  private:
+    metagroup::Mapping mapping_;
+    metagroup::SnapshotView view_;
+};
+
+// Idle CPUs are not interrupted; the module does that for groups whose counts stand still in idle.
+class Quiet : public Mapped {
+  public:
+    explicit Quiet(Subject& subject) : Mapped(subject.stable_in_idle()) {}
+
+    void prepare() override { device_.set_mode({.quiet = true}); }
+    void finish() override { device_.set_mode({}); }
+};
+
+// A new meta-group for each ATTACH: closing the old one releases its groups. Costs other than the
+// time include opening and closing.
+class Attach : public Method {
+  public:
+    explicit Attach(const Subject& subject)
+        : groups_(subject.specs(), subject.cpus()),
+          leaders_(groups_.leaders()),
+          device_(metagroup::Device::open()) {}
+
+    void wait() override { device_ = metagroup::Device::open(); }
+    void sweep() override { device_.attach(leaders_); }
+
+  private:
+    measure::CpuGroups groups_;
+    std::vector<int> leaders_;
+    metagroup::Device device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Method> make_raw(Subject& subject) {
+    return std::make_unique<Raw>(subject);
+}
+
+std::unique_ptr<Method> make_framed(Subject& subject) {
+    return std::make_unique<Framed>(subject);
+}
+
+std::unique_ptr<Method> make_mapped(Subject& subject) {
+    return std::make_unique<Mapped>(subject);
+}
+
+std::unique_ptr<Method> make_quiet(Subject& subject) {
+    return std::make_unique<Quiet>(subject);
+}
+
+std::unique_ptr<Method> make_attach(Subject& subject) {
+    return std::make_unique<Attach>(subject);
+}
+
+}  // namespace bench

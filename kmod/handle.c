@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/compiler.h>
+#include <linux/err.h>
+#include <linux/fs.h>
+#include <linux/slab.h>
+
+#include "group.h"
+#include "handle.h"
+#include "limit.h"
+#include "stream.h"
+
+/**
+ * mg_handle_create - create a handle with a new, empty meta-group
+ * @file:	the file that is being opened
+ *
+ * Context: Process context, may sleep.
+ * Return: the handle, or an ERR_PTR().
+ */
+struct mg_handle *mg_handle_create(const struct file *file)
+{
+	struct mg_handle *handle;
+	int err;
+
+	handle = kzalloc(sizeof(*handle), GFP_KERNEL_ACCOUNT);
+	if (!handle)
+		return ERR_PTR(-ENOMEM);
+
+	handle->limit = mg_limit_get();
+	if (IS_ERR(handle->limit)) {
+		err = PTR_ERR(handle->limit);
+		goto free_handle;
+	}
+	handle->group = mg_group_create();
+	if (IS_ERR(handle->group)) {
+		err = PTR_ERR(handle->group);
+		goto put_limit;
+	}
+	handle->file = file;
+	handle->format = PERF_METAGROUP_FORMAT_RAW;
+	return handle;
+
+put_limit:
+	mg_limit_put(handle->limit);
+free_handle:
+	kfree(handle);
+	return ERR_PTR(err);
+}
+
+/**
+ * mg_handle_destroy - free a handle and drop its reference to the meta-group
+ * @handle:	no other user is left
+ *
+ * Context: Process context, may sleep.
+ */
+void mg_handle_destroy(struct mg_handle *handle)
+{
+	mg_stream_destroy(handle->stream);
+	mg_group_put(handle->group);
+	mg_limit_put(handle->limit);
+	kfree(handle);
+}
+
+/**
+ * mg_handle_lock_for_sweep - lock the meta-group of a handle for one sweep
+ * @handle:	the handle
+ *
+ * Waits for the rate limit first, outside the mutex, so that other calls on the
+ * meta-group are not delayed.
+ *
+ * Context: Process context. Takes mg_group.mutex; mg_group_unlock() releases it.
+ * Return: 0, -EAGAIN if O_NONBLOCK is set and the rate is exceeded, or
+ * -ERESTARTSYS.
+ */
+int mg_handle_lock_for_sweep(const struct mg_handle *handle)
+{
+	int err;
+
+	if (unlikely(handle->limit)) {
+		err = mg_limit_wait(handle->limit,
+				    READ_ONCE(handle->file->f_flags) & O_NONBLOCK);
+		if (err)
+			return err;
+	}
+	return mg_group_lock(handle->group);
+}

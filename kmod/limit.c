@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A sweep interrupts many CPUs, so a user without CAP_PERFMON may sweep only
+ * max_sweep_rate times per second. All handles of a user share this rate.
+ *
+ * The algorithm is GCRA: @due advances by 1 s / rate with each sweep and never
+ * lags behind the clock. A sweep may run up to MG_LIMIT_BURST before @due.
+ */
+#include <linux/atomic.h>
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/hrtimer.h>
+#include <linux/ktime.h>
+#include <linux/list.h>
+#include <linux/minmax.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uidgid.h>
+#include <linux/user_namespace.h>
+
+#include "limit.h"
+
+#define MG_LIMIT_BURST	((s64)10 * NSEC_PER_MSEC)
+
+static unsigned int max_sweep_rate = 100000;
+module_param(max_sweep_rate, uint, 0644);
+MODULE_PARM_DESC(max_sweep_rate,
+		 "sweeps per second of a user without CAP_PERFMON, 0 for no limit (100000)");
+
+/**
+ * struct mg_limit - the rate limit of one user
+ * @list:	entry in the list of limits; mg_limits_mutex
+ * @handles:	open handles that use the limit; mg_limits_mutex
+ * @user:	the user; constant
+ * @due:	when the next sweep is due, CLOCK_MONOTONIC in ns; atomic
+ */
+struct mg_limit {
+	struct list_head list;
+	unsigned int handles;
+	kuid_t user;
+	atomic64_t due;
+};
+
+static DEFINE_MUTEX(mg_limits_mutex);	/* nests with no other lock */
+static LIST_HEAD(mg_limits);		/* mg_limits_mutex */
+
+/*
+ * The user of the initial user namespace who is responsible for the current
+ * task: subordinate user ids must not multiply the rate of their owner.
+ */
+static kuid_t mg_limit_user(void)
+{
+	const struct user_namespace *ns = current_user_ns();
+	kuid_t user = current_uid();
+
+	for (; ns->parent; ns = ns->parent)
+		user = ns->owner;
+	return user;
+}
+
+/*
+ * Find the limit of @user, and free those that are unused on the way. A limit
+ * without handles stays until @due has passed, so that closing and opening a
+ * handle does not reset it.
+ */
+static struct mg_limit *mg_limit_find(kuid_t user)
+{
+	struct mg_limit *limit, *next, *found = NULL;
+	s64 now = ktime_get_ns();
+
+	list_for_each_entry_safe(limit, next, &mg_limits, list) {
+		if (uid_eq(limit->user, user)) {
+			found = limit;
+		} else if (!limit->handles && atomic64_read(&limit->due) <= now) {
+			list_del(&limit->list);
+			kfree(limit);
+		}
+	}
+	return found;
+}
+
+/**
+ * mg_limit_get - get the limit for a handle that the current task opens
+ *
+ * Context: Process context, may sleep. Takes mg_limits_mutex.
+ * Return: a reference, NULL if there is no limit because of CAP_PERFMON, or
+ * ERR_PTR(-ENOMEM).
+ */
+struct mg_limit *mg_limit_get(void)
+{
+	struct mg_limit *limit;
+	kuid_t user;
+
+	if (perfmon_capable())
+		return NULL;
+
+	user = mg_limit_user();
+	mutex_lock(&mg_limits_mutex);
+	limit = mg_limit_find(user);
+	if (!limit) {
+		limit = kzalloc(sizeof(*limit), GFP_KERNEL_ACCOUNT);
+		if (!limit) {
+			limit = ERR_PTR(-ENOMEM);
+			goto unlock;
+		}
+		limit->user = user;
+		list_add(&limit->list, &mg_limits);
+	}
+	limit->handles++;
+unlock:
+	mutex_unlock(&mg_limits_mutex);
+	return limit;
+}
+
+/**
+ * mg_limit_put - drop a reference
+ * @limit:	the limit, or NULL
+ *
+ * Context: Process context, may sleep. Takes mg_limits_mutex.
+ */
+void mg_limit_put(struct mg_limit *limit)
+{
+	if (!limit)
+		return;
+	mutex_lock(&mg_limits_mutex);
+	limit->handles--;
+	mutex_unlock(&mg_limits_mutex);
+}
+
+/**
+ * mg_limit_wait - wait until the next sweep is within the limit
+ * @limit:	the limit
+ * @nonblock:	do not wait, fail
+ *
+ * Context: Process context, may sleep.
+ * Return: 0, -EAGAIN if the caller would have to wait, -ERESTARTSYS on a signal.
+ */
+int mg_limit_wait(struct mg_limit *limit, bool nonblock)
+{
+	s64 due = atomic64_read(&limit->due);
+	unsigned int rate;
+	ktime_t until;
+	s64 now;
+
+	/* @due is at most 1 s + MG_LIMIT_BURST ahead, so a new rate applies then. */
+	while ((rate = READ_ONCE(max_sweep_rate))) {
+		now = ktime_get_ns();
+		if (due - now <= MG_LIMIT_BURST) {
+			if (atomic64_try_cmpxchg(&limit->due, &due,
+						 max(due, now) + NSEC_PER_SEC / rate))
+				return 0;
+			continue;
+		}
+		if (nonblock)
+			return -EAGAIN;
+
+		until = ns_to_ktime(due - MG_LIMIT_BURST);
+		set_current_state(TASK_INTERRUPTIBLE);
+		schedule_hrtimeout_range(&until, current->timer_slack_ns, HRTIMER_MODE_ABS);
+		if (signal_pending(current))
+			return -ERESTARTSYS;
+		due = atomic64_read(&limit->due);
+	}
+	return 0;
+}
+
+/**
+ * mg_limit_exit - free all limits
+ *
+ * Context: The module is unloaded, no handle is open.
+ */
+void mg_limit_exit(void)
+{
+	struct mg_limit *limit, *next;
+
+	list_for_each_entry_safe(limit, next, &mg_limits, list)
+		kfree(limit);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef MG_LIMIT_H
+#define MG_LIMIT_H
+
+#include <linux/types.h>
+
+struct mg_limit;
+
+struct mg_limit *mg_limit_get(void);
+void mg_limit_put(struct mg_limit *limit);
+int mg_limit_wait(struct mg_limit *limit, bool nonblock);
+void mg_limit_exit(void);
+
+#endif /* MG_LIMIT_H */

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/errno.h>
+#include <linux/mm.h>
+
+#include "pages.h"
+#include "ring.h"
+
+/**
+ * mg_ring_init - create the memory of a ring
+ * @ring:	without memory
+ * @size:	bytes of data, a power of two and a multiple of the size of a page
+ * @overwrite:	overwrite the oldest records
+ * @offset:	where the ring is in the file, in pages
+ * @node:	NUMA node
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int mg_ring_init(struct mg_ring *ring, size_t size, bool overwrite, unsigned long offset,
+		 int node)
+{
+	struct mg_pages *pages = mg_pages_create_ring(size, offset, node);
+
+	if (!pages)
+		return -ENOMEM;
+
+	ring->head = 0;
+	ring->size = size;
+	ring->page = pages->memory;
+	ring->data = pages->memory + PAGE_SIZE;
+	ring->overwrite = overwrite;
+	ring->page->size = offsetof(struct perf_event_mmap_page, __reserved);
+	ring->page->data_offset = PAGE_SIZE;
+	ring->page->data_size = size;
+	ring->pages = pages;
+	return 0;
+}

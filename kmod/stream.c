@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Streams: CPUs read their members into rings at common deadlines.
+ */
+#include <linux/atomic.h>
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/err.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "compat/mm.h"
+#include "group.h"
+#include "pages.h"
+#include "stream.h"
+#include "sweep.h"
+
+#define MG_MAX_STREAMS		64
+
+/* The first deadline is after this time, so that all CPUs are ready for it. */
+#define MG_STREAM_LEAD		(100 * NSEC_PER_USEC)
+
+/* A member that has grown or moved is not sampled for about this time. */
+#define MG_STREAM_FIXUP_MS	10
+
+static atomic_t mg_nr_streams;
+static enum cpuhp_state mg_stream_hotplug;	/* constant */
+
+static void mg_stream_wake(struct irq_work *work)
+{
+	struct mg_stream *stream = container_of(work, struct mg_stream, wake);
+
+	if (READ_ONCE(stream->failed))
+		schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
+	wake_up_interruptible_poll(&stream->wait, EPOLLIN | EPOLLRDNORM);
+}
+
+/*
+ * A task may hold mg_group.mutex for long, in a page fault, or while it waits for
+ * this work to end.
+ */
+static void mg_stream_fixup(struct work_struct *work)
+{
+	struct mg_stream *stream = container_of(work, struct mg_stream, fixup.work);
+
+	if (!mutex_trylock(&stream->group->mutex)) {
+		schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
+		return;
+	}
+	WRITE_ONCE(stream->failed, false);
+	mg_sweep(stream->group, NULL);
+	mg_stream_update(stream);
+	mutex_unlock(&stream->group->mutex);
+}
+
+/**
+ * mg_stream_create - create a stream that is stopped
+ * @group:	the meta-group, which outlives it
+ *
+ * Context: Process context, may sleep.
+ * Return: the stream, or ERR_PTR(-ENOMEM).
+ */
+struct mg_stream *mg_stream_create(struct mg_group *group)
+{
+	struct mg_stream *stream;
+	unsigned int cpu;
+
+	stream = kzalloc(sizeof(*stream), GFP_KERNEL_ACCOUNT);
+	if (!stream)
+		return ERR_PTR(-ENOMEM);
+	/* Memory of a power of two is aligned as each struct mg_stream_cpu has to be. */
+	stream->on_cpu = kvcalloc(roundup_pow_of_two(nr_cpu_ids), sizeof(*stream->on_cpu),
+				  GFP_KERNEL_ACCOUNT);
+	if (!stream->on_cpu || !zalloc_cpumask_var(&stream->skipped, GFP_KERNEL_ACCOUNT)) {
+		kvfree(stream->on_cpu);
+		kfree(stream);
+		return ERR_PTR(-ENOMEM);
+	}
+
+	stream->group = group;
+	spin_lock_init(&stream->rings_lock);
+	init_waitqueue_head(&stream->wait);
+	init_irq_work(&stream->wake, mg_stream_wake);
+	INIT_DELAYED_WORK(&stream->fixup, mg_stream_fixup);
+	mg_idle_init(&stream->on_idle, mg_stream_idle_enter, mg_stream_idle_exit);
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		mg_stream_cpu_init(&stream->on_cpu[cpu], stream, cpu);
+	return stream;
+}
+
+static void mg_stream_free_rings(struct mg_stream *stream)
+{
+	struct mg_pages *pages;
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		struct mg_ring *ring = &stream->on_cpu[cpu].ring;
+
+		spin_lock(&stream->rings_lock);
+		pages = ring->pages;
+		ring->pages = NULL;
+		spin_unlock(&stream->rings_lock);
+		if (pages)
+			mg_pages_put(pages);
+	}
+}
+
+/**
+ * mg_stream_destroy - stop and free a stream
+ * @stream:	no other user is left; or NULL
+ *
+ * Context: Process context, may sleep.
+ */
+void mg_stream_destroy(struct mg_stream *stream)
+{
+	if (!stream)
+		return;
+	mg_stream_stop(stream);
+	mg_stream_free_rings(stream);
+	free_cpumask_var(stream->skipped);
+	kvfree(stream->on_cpu);
+	kfree(stream);
+}
+
+/* Where the ring of @cpu is in the file, in pages. */
+static unsigned long mg_stream_offset(const struct mg_stream *stream, int cpu)
+{
+	return (PERF_METAGROUP_RINGS >> PAGE_SHIFT) +
+	       cpu * (1 + (stream->ring_size >> PAGE_SHIFT));
+}
+
+/**
+ * mg_stream_reserve - have a ring for a CPU
+ * @stream:	the stream, running or not; or NULL
+ * @cpu:	the CPU
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes rings_lock.
+ * Return: 0 or -ENOMEM.
+ */
+int mg_stream_reserve(struct mg_stream *stream, int cpu)
+{
+	struct mg_ring ring;
+	int err;
+
+	if (!stream || !stream->running || stream->on_cpu[cpu].ring.pages ||
+	    cpumask_test_cpu(cpu, stream->skipped))
+		return 0;
+	err = mg_ring_init(&ring, stream->ring_size, stream->overwrite,
+			   mg_stream_offset(stream, cpu), cpu_to_node(cpu));
+	if (err)
+		return err;
+	spin_lock(&stream->rings_lock);
+	stream->on_cpu[cpu].ring = ring;
+	spin_unlock(&stream->rings_lock);
+	return 0;
+}
+
+struct mg_stream_arm {
+	struct mg_stream *stream;
+	u64 deadline;
+};
+
+static void mg_stream_arm(void *info)
+{
+	const struct mg_stream_arm *arm = info;
+	struct mg_stream_cpu *this = &arm->stream->on_cpu[smp_processor_id()];
+
+	/* One that is idle has deadlines again when it leaves idle. */
+	if (!this->idle)
+		mg_stream_cpu_arm(this, arm->deadline);
+}
+
+/* Have deadlines on all CPUs that have a ring, members, and no deadlines yet. */
+static void mg_stream_arm_all(struct mg_stream *stream, u64 deadline)
+{
+	struct mg_stream_arm arm = { .stream = stream, .deadline = deadline };
+	struct mg_group *group = stream->group;
+	int cpu;
+
+	cpus_read_lock();
+	cpumask_and(group->tmp_mask, group->cpus.mask, cpu_online_mask);
+	for_each_cpu(cpu, group->cpus.mask)
+		if (!stream->on_cpu[cpu].ring.pages || READ_ONCE(stream->on_cpu[cpu].armed))
+			cpumask_clear_cpu(cpu, group->tmp_mask);
+	on_each_cpu_mask(group->tmp_mask, mg_stream_arm, &arm, true);
+	cpus_read_unlock();
+}
+
+/**
+ * mg_stream_update - have deadlines on CPUs that have members since
+ * @stream:	the stream, running or not; or NULL
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes
+ * cpu_hotplug_lock and rings_lock.
+ */
+void mg_stream_update(struct mg_stream *stream)
+{
+	int cpu;
+
+	if (!stream || !stream->running)
+		return;
+	/* Rings for CPUs to which members have moved; without memory, at the next time. */
+	for_each_cpu(cpu, stream->group->cpus.mask)
+		mg_stream_reserve(stream, cpu);
+	mg_stream_arm_all(stream, 0);
+}
+
+static int mg_stream_reserve_all(struct mg_stream *stream)
+{
+	const struct mg_cpus *cpus = &stream->group->cpus;
+	int cpu, err;
+
+	for_each_cpu(cpu, cpus->mask) {
+		if (cpus->on_cpu[cpu].sample_room > stream->ring_size)
+			return -ENOSPC;
+		err = mg_stream_reserve(stream, cpu);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+/**
+ * mg_stream_start - start a stream
+ * @stream:	the stream
+ * @arg:	what the user wants, checked; first, map_offset and map_stride are set
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes
+ * cpu_hotplug_lock, mg_idle_mutex and rings_lock.
+ * Return: 0, -EBUSY, -ENOSPC, -EUSERS or -ENOMEM.
+ */
+int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
+{
+	struct mg_group *group = stream->group;
+	unsigned int cpu;
+	int err;
+
+	if (stream->running)
+		return -EBUSY;
+	if (!atomic_add_unless(&mg_nr_streams, 1, MG_MAX_STREAMS))
+		return -EUSERS;
+
+	mg_stream_free_rings(stream);
+	stream->period = arg->period;
+	stream->ring_size = arg->ring_size;
+	stream->watermark = arg->watermark ?: arg->ring_size / 2;
+	stream->overwrite = arg->flags & PERF_METAGROUP_STREAM_OVERWRITE;
+	stream->quiet = group->mode & PERF_METAGROUP_MODE_QUIET;
+	stream->woken = 0;
+	if (group->mode & PERF_METAGROUP_MODE_SKIP_ISOLATED)
+		cpumask_copy(stream->skipped, group->skipped);
+	else
+		cpumask_clear(stream->skipped);
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		stream->on_cpu[cpu].on_cpu = &group->cpus.on_cpu[cpu];
+
+	WRITE_ONCE(stream->running, true);
+	err = mg_stream_reserve_all(stream);
+	if (!err && stream->quiet)
+		err = mg_idle_join(&stream->on_idle);
+	if (!err)
+		err = cpuhp_state_add_instance_nocalls(mg_stream_hotplug, &stream->hotplug);
+	if (err)
+		goto undo;
+
+	stream->first = (div64_u64(ktime_get_ns() + MG_STREAM_LEAD, stream->period) + 1) *
+			stream->period;
+	mg_stream_arm_all(stream, stream->first);
+
+	arg->first = stream->first;
+	arg->map_offset = PERF_METAGROUP_RINGS;
+	arg->map_stride = PAGE_SIZE + stream->ring_size;
+	return 0;
+
+undo:
+	WRITE_ONCE(stream->running, false);
+	mg_idle_leave(&stream->on_idle);
+	mg_stream_free_rings(stream);
+	atomic_dec(&mg_nr_streams);
+	return err;
+}
+
+/**
+ * mg_stream_stop - stop a stream
+ * @stream:	the stream, running or not
+ *
+ * No CPU refers to @stream when this returns.
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held, or @stream has no
+ * other user. Takes cpu_hotplug_lock, mg_idle_mutex and mg_cpu.lock.
+ * Return: the number of lost deadlines that no ring reports.
+ */
+u64 mg_stream_stop(struct mg_stream *stream)
+{
+	unsigned int cpu;
+	u64 lost = 0;
+
+	if (!stream->running)
+		return 0;
+	WRITE_ONCE(stream->running, false);
+	cpuhp_state_remove_instance_nocalls(mg_stream_hotplug, &stream->hotplug);
+	mg_idle_leave(&stream->on_idle);
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		if (!stream->on_cpu[cpu].ring.pages)
+			continue;
+		mg_stream_cpu_cancel(&stream->on_cpu[cpu]);
+		lost += mg_stream_cpu_flush(&stream->on_cpu[cpu]);
+	}
+	irq_work_sync(&stream->wake);
+	cancel_delayed_work_sync(&stream->fixup);
+	wake_up_interruptible_poll(&stream->wait, EPOLLHUP);
+	atomic_dec(&mg_nr_streams);
+	return lost;
+}
+
+/**
+ * mg_stream_mmap - map the ring of a CPU
+ * @stream:	the stream, running or not; or NULL
+ * @vma:	the mapping
+ *
+ * Context: Process context. mmap_lock is held, inside which mg_group.mutex must
+ * not be taken. Takes rings_lock.
+ * Return: 0, -EINVAL or -ENODEV.
+ */
+int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
+{
+	unsigned long offset = vma->vm_pgoff - (PERF_METAGROUP_RINGS >> PAGE_SHIFT);
+	struct mg_pages *pages = NULL;
+	unsigned long cpu, stride;
+
+	if (!stream || !(vma->vm_flags & VM_SHARED))
+		return -EINVAL;
+
+	spin_lock(&stream->rings_lock);
+	stride = 1 + (stream->ring_size >> PAGE_SHIFT);
+	cpu = offset / stride;
+	if (cpu < nr_cpu_ids)
+		pages = stream->on_cpu[cpu].ring.pages;
+	if (pages)
+		mg_pages_get(pages);
+	spin_unlock(&stream->rings_lock);
+
+	if (offset % stride) {
+		if (pages)
+			mg_pages_put(pages);
+		return -EINVAL;
+	}
+	if (!pages)
+		return -ENODEV;
+	vm_flags_mod(vma, VM_DONTCOPY, 0);
+	return mg_pages_mmap(pages, vma);
+}
+
+/* Return true if a ring has reached the watermark. */
+static bool mg_stream_is_ready(struct mg_stream *stream)
+{
+	bool ready = false;
+	unsigned int cpu;
+
+	spin_lock(&stream->rings_lock);
+	for (cpu = 0; cpu < nr_cpu_ids && !stream->overwrite && !ready; cpu++) {
+		const struct mg_ring *ring = &stream->on_cpu[cpu].ring;
+
+		ready = ring->pages &&
+			READ_ONCE(ring->head) - mg_ring_tail(ring) >= stream->watermark;
+	}
+	spin_unlock(&stream->rings_lock);
+	return ready;
+}
+
+/**
+ * mg_stream_poll - check whether a ring has reached the watermark
+ * @stream:	the stream, running or not
+ * @file:	file of the handle
+ * @wait:	where to wait
+ *
+ * Context: Process context. Takes rings_lock.
+ * Return: EPOLL*
+ */
+__poll_t mg_stream_poll(struct mg_stream *stream, struct file *file, poll_table *wait)
+{
+	__poll_t events = READ_ONCE(stream->running) ? 0 : EPOLLHUP;
+
+	poll_wait(file, &stream->wait, wait);
+	/* A full barrier; pairs with the smp_mb() of mg_stream_sample(). */
+	xchg(&stream->woken, 0);
+	if (mg_stream_is_ready(stream))
+		events |= EPOLLIN | EPOLLRDNORM;
+	return events;
+}
+
+/**
+ * mg_stream_stats - sum up the statistics of all CPUs
+ * @stream:	the stream
+ * @stats:	result
+ *
+ * Context: mg_group.mutex is held.
+ */
+void mg_stream_stats(const struct mg_stream *stream, struct mg_stream_stats *stats)
+{
+	unsigned int cpu;
+
+	*stats = (struct mg_stream_stats){ };
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		const struct mg_stream_cpu *this = &stream->on_cpu[cpu];
+
+		stats->deadlines += READ_ONCE(this->deadlines);
+		stats->lost += READ_ONCE(this->all_lost);
+		stats->throttled += READ_ONCE(this->throttled);
+		stats->idle_stops += READ_ONCE(this->idle_stops);
+	}
+}
+
+static int mg_stream_online(unsigned int cpu, struct hlist_node *node)
+{
+	struct mg_stream *stream = hlist_entry(node, struct mg_stream, hotplug);
+	struct mg_stream_cpu *this = &stream->on_cpu[cpu];
+	bool ring;
+
+	spin_lock(&stream->rings_lock);
+	ring = this->ring.pages;
+	spin_unlock(&stream->rings_lock);
+	local_irq_disable();
+	if (ring)
+		mg_stream_cpu_arm(this, 0);
+	local_irq_enable();
+	return 0;
+}
+
+static int mg_stream_offline(unsigned int cpu, struct hlist_node *node)
+{
+	struct mg_stream *stream = hlist_entry(node, struct mg_stream, hotplug);
+
+	mg_stream_cpu_offline(&stream->on_cpu[cpu]);
+	return 0;
+}
+
+/**
+ * mg_stream_init - follow CPUs that come online and go offline
+ *
+ * Return: 0 or an error.
+ */
+int mg_stream_init(void)
+{
+	int state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/metagroup:online",
+					    mg_stream_online, mg_stream_offline);
+
+	if (state < 0)
+		return state;
+	mg_stream_hotplug = state;
+	return 0;
+}
+
+/**
+ * mg_stream_exit - undo mg_stream_init()
+ */
+void mg_stream_exit(void)
+{
+	cpuhp_remove_multi_state(mg_stream_hotplug);
+}

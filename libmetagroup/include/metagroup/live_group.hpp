@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: MIT
+/// \file
+/// LiveGroup: a meta-group that follows CPU hotplug.
+#pragma once
+
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/delta.hpp>
+#include <metagroup/export.hpp>
+#include <metagroup/metagroup.hpp>
+#include <metagroup/snapshot.hpp>
+#include <string>
+#include <utility>
+
+namespace metagroup {
+
+/// A meta-group and its last two snapshots. Taking a CPU offline dissolves its groups for good, so
+/// reopen() opens all groups again once such a CPU is back. Move-only. One thread at a time may use
+/// it. A loop that counts for long calls, each time, read(), delta() and reopen().
+class METAGROUP_API LiveGroup {
+  public:
+    /// Opens the groups, enables them even if Options::start_disabled is set, and makes a sweep. A
+    /// CPU that is offline is an error here.
+    /// \throws as MetaGroup::open() and MetaGroup::read().
+    static LiveGroup open(MetaGroup::Options options);
+
+    /// One sweep; does not allocate. \throws as MetaGroup::read(): newest() stays the same then,
+    /// and the next delta() begins there.
+    void read();
+    /// The snapshot of the last sweep, by read(), open() or reopen(). The next one changes it.
+    [[nodiscard]] const Snapshot& newest() const& noexcept { return newer_; }
+    const Snapshot& newest() const&& = delete;
+    /// The counts between the last two sweeps; 0 after open() and reopen(). Valid until the next
+    /// sweep.
+    [[nodiscard]] Delta delta() const& noexcept { return {older_, newer_}; }
+    Delta delta() const&& = delete;
+
+    /// The CPUs of the options that are not counted: those of newest() with Status::offline, which
+    /// a Backend may show late, and those that were offline at the last reopen().
+    [[nodiscard]] CpuList offline() const;
+
+    /// If a CPU of offline() is online, opens all groups again, on those CPUs of the options that
+    /// are online, and makes a sweep. Events between the last sweep and this one are in no delta().
+    /// Allocates nothing if no CPU is offline.
+    /// \return true if group() is another one, with other members, that counts from 0.
+    bool reopen();
+    /// The error of the last reopen() as a text, which names the remedy; empty if there was none.
+    /// If the groups cannot be opened the old ones go on counting, and the next reopen() tries
+    /// again.
+    [[nodiscard]] const std::string& problem() const& noexcept { return problem_; }
+    [[nodiscard]] std::string problem() && { return std::move(problem_); }
+
+    /// The members, groups and backend.
+    [[nodiscard]] const MetaGroup& group() const& noexcept { return group_; }
+    const MetaGroup& group() const&& = delete;
+
+  private:
+    explicit LiveGroup(MetaGroup::Options options);
+    void start();
+
+    MetaGroup::Options options_;  // with all CPUs wanted
+    CpuList opened_;              // the CPUs of group_
+    MetaGroup group_;
+    Snapshot older_;
+    Snapshot newer_;
+    std::string problem_;
+};
+
+}  // namespace metagroup

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: MIT
+/// \file
+/// RecordingWriter: writes the samples of a stream to a perf.data file.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <metagroup/event_group.hpp>
+#include <metagroup/export.hpp>
+#include <metagroup/recording.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace metagroup {
+
+/// Writes a file that Recording, `perf script` and `perf report` read. If the process is killed,
+/// they read what was written up to the last finish_round(), and Recording what follows. Move-only.
+class METAGROUP_API RecordingWriter {
+  public:
+    struct Options {
+        /// Leaders before their siblings. Sample type, clock and period of the attributes are set
+        /// to those of a stream.
+        std::vector<RecordedEvent> events{};
+        std::uint64_t period_ns = 0;  ///< between two deadlines
+        /// Of the leaders.
+        std::uint64_t read_format = default_read_format | ReadFormat::id;
+        std::vector<std::string> command{};    ///< the command line, for the file's header
+        std::string version = "libmetagroup";  ///< of the program, for the file's header
+    };
+
+    /// Empties the file if it exists. \throws std::invalid_argument if there are no events, or one
+    /// has no identifiers. \throws Error that names the file.
+    RecordingWriter(const std::string& path, const Options& options);
+    RecordingWriter(RecordingWriter&&) noexcept;
+    RecordingWriter& operator=(RecordingWriter&&) noexcept;
+    RecordingWriter(const RecordingWriter&) = delete;
+    RecordingWriter& operator=(const RecordingWriter&) = delete;
+    /// Leaves the file as it is after a kill, unless finish() was called.
+    ~RecordingWriter();
+
+    /// Appends whole records of a ring, oldest first. \throws Error that names the file.
+    /// \throws std::invalid_argument if the last record is not whole.
+    void write(std::span<const std::byte> records);
+    /// To be called each time that all rings were drained: readers sort records by time between
+    /// rounds. \throws Error that names the file.
+    void finish_round();
+    /// Appends the description of the machine; nothing may be written afterwards.
+    /// \throws Error that names the file.
+    void finish();
+
+  private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace metagroup

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// From an errno and its circumstances, or a place in a text, to an Error.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/error.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace metagroup::detail {
+
+/// Why something failed, and the remedy.
+struct Diagnosis {
+    Cause cause = Cause::syntax;
+    std::string reason{};
+    std::string remedy{};
+};
+
+/// The operation that failed.
+enum class Call {
+    any,
+    open_event,  ///< perf_event_open(2)
+    open_device,
+    use_device,  ///< a call of the open device that is not one of the following
+    attach,
+    use_member,
+    set_mode,
+    read_device,
+    start_stream,
+    map_ring,
+    map_device,
+    choose_mode,  ///< of a backend that has none
+    find_cgroups,
+    open_cgroup,
+    read_sysfs,
+    read_tracefs,
+};
+
+/// The circumstances of an error besides its errno. Calls need only some of them.
+struct Circumstances {
+    int cpu = -1;                   ///< of the event
+    std::string group{};            ///< its group's text
+    std::size_t index = 0;          ///< of the event in the group; 0 is the leader
+    bool cgroup = false;            ///< counted for a cgroup only
+    bool filtered = false;          ///< the event has modifiers that exclude something
+    std::optional<int> paranoid{};  ///< kernel.perf_event_paranoid, if it can be read
+    std::optional<std::string>
+        online{};              ///< the CPUs online, if known and `cpu` is not one of them
+    bool possible = true;      ///< the machine has `cpu`, or that is not known
+    std::size_t fd_limit = 0;  ///< RLIMIT_NOFILE, soft
+    std::size_t fd_max = 0;    ///< RLIMIT_NOFILE, hard
+    std::string path{};        ///< of the device
+    std::uint32_t reason = 0;  ///< perf_metagroup_attach::reason, if it blames a descriptor
+    std::size_t limit = 0;     ///< members that a meta-group can have
+    std::size_t bytes = 0;     ///< of the buffer or ring
+};
+
+/// The error of a failed call; `failed` is Error::failed().
+Error diagnose(Call call, int error, std::string failed, const Circumstances& circumstances = {});
+
+/// Throws diagnose().
+[[noreturn]] void throw_error(Call call, int error, std::string failed,
+                              const Circumstances& circumstances = {});
+
+/// An error at some byte of an event list, or of a word in it. parse_events() turns it into an
+/// Error.
+class SpecError : public std::runtime_error {
+  public:
+    /// `offset` counts bytes from the start of the text or word.
+    SpecError(std::size_t offset, Diagnosis diagnosis);
+    [[nodiscard]] std::size_t offset() const noexcept { return offset_; }
+    [[nodiscard]] const Diagnosis& diagnosis() const noexcept { return diagnosis_; }
+
+  private:
+    std::size_t offset_;
+    Diagnosis diagnosis_;
+};
+
+/// Throws an Error: `kind "text", column N: reason; remedy`.
+[[noreturn]] void throw_parse_error(std::string_view kind, std::string_view text,
+                                    std::size_t offset, const Diagnosis& diagnosis);
+
+}  // namespace metagroup::detail

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+// Where the names of events come from: perf itself, PMUs in sysfs, libpfm4 and tracefs.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/event_spec.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "system.hpp"
+
+namespace metagroup::detail {
+
+/// An event by one of the names that perf gives to events of every machine: `cycles`, `faults`...
+struct GenericEvent {
+    std::string name;
+    std::uint32_t type;
+    std::uint64_t config;
+    std::string description;
+};
+
+/// All of them, aliases too; no name twice.
+const std::vector<GenericEvent>& generic_events();
+
+/// The one of that name; nullptr if there is none.
+const GenericEvent* find_generic_event(std::string_view name);
+
+/// Where a field of a PMU's format/ puts its bits: `config1:0-7,32`.
+struct FormatField {
+    unsigned config = 0;                                ///< 0: config, 1: config1, ...
+    std::vector<std::pair<unsigned, unsigned>> ranges;  ///< first and last bit, in order
+
+    /// Number of bits.
+    [[nodiscard]] unsigned width() const noexcept;
+    /// Spreads the low bits of `value` over the ranges.
+    [[nodiscard]] std::uint64_t scatter(std::uint64_t value) const noexcept;
+    /// All bits of the field.
+    [[nodiscard]] std::uint64_t mask() const noexcept { return scatter(~std::uint64_t{0}); }
+};
+
+/// Reads the text of a format file; nothing if it is none.
+std::optional<FormatField> parse_format(std::string_view text);
+
+/// A PMU as sysfs describes it: type, format/ and events/.
+class SysfsPmu {
+  public:
+    /// Nothing if there is no PMU of that name.
+    static std::optional<SysfsPmu> find(const SystemPaths& paths, std::string_view name);
+    /// All PMUs, sorted.
+    static std::vector<std::string> names(const SystemPaths& paths);
+    /// The CPUs that events of that PMU type are counted on; nothing if on every CPU.
+    static std::optional<CpuList> cpus_of_type(const SystemPaths& paths, std::uint32_t type);
+
+    /// Fills in type, config, CPUs, scale and unit from the text between the slashes.
+    /// Throws SpecError, counted from `offset`.
+    void encode(std::string_view terms, std::size_t offset, EventSpec& spec) const;
+    /// Names under events/, sorted, without the files that only describe one.
+    [[nodiscard]] std::vector<std::string> events() const;
+    /// The terms that the name of an event stands for, `event=0x3c`; empty if there is no such
+    /// event.
+    [[nodiscard]] std::string definition(const std::string& event) const;
+
+  private:
+    struct Term;
+    SysfsPmu(std::string name, std::string path, std::uint32_t type)
+        : name_(std::move(name)), path_(std::move(path)), type_(type) {}
+    static std::vector<Term> split(std::string_view text, std::size_t offset);
+    [[nodiscard]] std::optional<CpuList> cpus() const;
+    [[nodiscard]] std::vector<Term> expand(std::vector<Term> terms, EventSpec& spec) const;
+    [[nodiscard]] FormatField field(const Term& term) const;
+    void set(const Term& term, perf_event_attr& attr) const;
+    [[noreturn]] void unknown(const Term& term) const;
+
+    std::string name_;
+    std::string path_;
+    std::uint32_t type_;
+};
+
+enum class PfmStatus {
+    ok,         ///< the attribute is filled in
+    not_found,  ///< no event of a PMU of this machine
+    refused,    ///< libpfm4 has the event, but not its unit masks or modifiers
+};
+
+struct PfmResult {
+    PfmStatus status = PfmStatus::not_found;
+    Diagnosis diagnosis{};  ///< of PfmStatus::refused
+};
+
+/// Encodes an event of libpfm4 with its unit masks and libpfm4's own modifiers.
+PfmResult pfm_encode(std::string_view event, perf_event_attr& attr);
+
+struct PfmEvent {
+    std::string pmu;
+    std::string name;
+    std::string description;
+};
+
+/// All events of the PMUs of this machine. Some of them pfm_encode() refuses without a unit mask.
+std::vector<PfmEvent> pfm_events();
+
+/// The event itself and the event with each of its unit masks, if pfm_encode() takes them.
+std::vector<PfmEvent> pfm_variants(const PfmEvent& event);
+
+/// The names that several PMUs have.
+std::set<std::string> shared_names(std::span<const PfmEvent> events);
+
+/// True if tracefs has tracepoints of that system; false if tracefs cannot be searched.
+bool is_tracepoint_system(std::string_view system, const SystemPaths& paths);
+
+/// The number of tracepoint `system:name`, for perf_event_attr.config.
+/// Throws SpecError at offset 0 if tracefs has no such tracepoint or is not there, Error if it
+/// cannot be read.
+std::uint64_t tracepoint_id(std::string_view system, std::string_view name,
+                            const SystemPaths& paths);
+
+/// All of them as `system:name`, sorted; none if tracefs cannot be read.
+std::vector<std::string> tracepoint_names(const SystemPaths& paths);
+
+}  // namespace metagroup::detail

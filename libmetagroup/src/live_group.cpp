@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+#include <exception>
+#include <metagroup/live_group.hpp>
+#include <set>
+#include <utility>
+
+namespace metagroup {
+
+LiveGroup LiveGroup::open(MetaGroup::Options options) {
+    if (!options.cpus) options.cpus = CpuList::online();
+    // Pinned groups need the counters of the groups that reopen() closes.
+    options.start_disabled = true;
+    LiveGroup live(std::move(options));
+    live.start();
+    return live;
+}
+
+LiveGroup::LiveGroup(MetaGroup::Options options)
+    : options_(std::move(options)), opened_(*options_.cpus), group_(MetaGroup::open(options_)) {}
+
+void LiveGroup::start() {
+    older_ = newer_ = Snapshot();  // of other members
+    group_.enable();
+    group_.read(newer_);
+    older_ = newer_;
+}
+
+void LiveGroup::read() {
+    group_.read(older_);  // newer_ stays valid if this throws
+    older_.swap(newer_);
+}
+
+CpuList LiveGroup::offline() const {
+    std::set<int> gone;
+    for (const int cpu : *options_.cpus)
+        if (!opened_.contains(cpu)) gone.insert(cpu);
+    for (std::size_t i = 0; i < newer_.size(); ++i)
+        if (newer_[i].status() == Status::offline) gone.insert(group_.members()[i].cpu);
+    return CpuList({gone.begin(), gone.end()});
+}
+
+bool LiveGroup::reopen() {
+    problem_.clear();
+    const CpuList gone = offline();
+    if (gone.empty()) return false;
+    bool replaced = false;
+    try {
+        const CpuList online = CpuList::online();
+        if (gone.intersect(online).empty()) return false;
+        MetaGroup::Options options = options_;
+        options.cpus = options_.cpus->intersect(online);
+        group_ = MetaGroup::open(options);
+        replaced = true;
+        opened_ = std::move(*options.cpus);
+        start();
+    } catch (const std::exception& error) {
+        problem_ = error.what();
+    }
+    return replaced;
+}
+
+}  // namespace metagroup

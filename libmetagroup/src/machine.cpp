@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: MIT
+#include "machine.hpp"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <charconv>
+#include <ctime>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format.hpp"
+#include "system.hpp"
+
+namespace metagroup::detail::perf_data {
+namespace {
+
+const std::string kCpus = "/sys/devices/system/cpu";
+const std::string kNodes = "/sys/devices/system/node";
+
+std::uint64_t now(clockid_t clock) {
+    timespec time{};
+    ::clock_gettime(clock, &time);
+    return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(time.tv_nsec);
+}
+
+// The value behind the first `name`, as in /proc/cpuinfo and meminfo; empty if there is none.
+std::string value_in(std::string_view text, std::string_view name) {
+    const std::size_t at = text.find(name);
+    if (at == text.npos) return "";
+    text = text.substr(text.find(':', at) + 1);
+    text = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+    return std::string(text);
+}
+
+std::uint64_t number(std::string_view text) {
+    std::uint64_t value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+// -1 if the CPU is offline, as perf writes it.
+std::uint32_t topology_number(int cpu, const char* name) {
+    const auto text = read_file(detail::format("{}/cpu{}/topology/{}", kCpus, cpu, name));
+    return text ? static_cast<std::uint32_t>(number(*text)) : UINT32_MAX;
+}
+
+void put_lists(Bytes& bytes, const CpuList& online, const char* name) {
+    std::vector<std::string> lists;
+    for (const int cpu : online) {
+        auto list = read_file(detail::format("{}/cpu{}/topology/{}", kCpus, cpu, name));
+        if (list && std::ranges::find(lists, *list) == lists.end()) lists.push_back(*list);
+    }
+    bytes.put(static_cast<std::uint32_t>(lists.size()));
+    for (const std::string& list : lists)
+        bytes.put_text(list);
+}
+
+void describe_cpus(Features& features) {
+    const CpuList online = CpuList::online();
+    const int available = CpuList::possible().cpus().back() + 1;
+    Bytes& count = features[Feature::nrcpus];
+    count.put(static_cast<std::uint32_t>(available));
+    count.put(static_cast<std::uint32_t>(online.size()));
+
+    Bytes& topology = features[Feature::cpu_topology];
+    put_lists(topology, online, "package_cpus_list");
+    put_lists(topology, online, "core_cpus_list");
+    for (int cpu = 0; cpu < available; ++cpu) {
+        topology.put(topology_number(cpu, "core_id"));
+        topology.put(topology_number(cpu, "physical_package_id"));
+    }
+    put_lists(topology, online, "die_cpus_list");
+    for (int cpu = 0; cpu < available; ++cpu)
+        topology.put(topology_number(cpu, "die_id"));
+}
+
+void describe_nodes(Features& features) {
+    std::uint32_t count = 0;
+    Bytes nodes;
+    for (const std::string& name : list_directory(kNodes)) {
+        if (!name.starts_with("node")) continue;
+        const auto memory = read_file(kNodes + '/' + name + "/meminfo");
+        const auto cpus = read_file(kNodes + '/' + name + "/cpulist");
+        if (!memory || !cpus) continue;
+        ++count;
+        nodes.put(static_cast<std::uint32_t>(number(std::string_view(name).substr(4))));
+        nodes.put(number(value_in(*memory, "MemTotal")));
+        nodes.put(number(value_in(*memory, "MemFree")));
+        nodes.put_text(*cpus);
+    }
+    if (count == 0) return;
+    features[Feature::numa_topology].put(count);
+    features[Feature::numa_topology].put(nodes.view());
+}
+
+// As perf has it: vendor, family, model and stepping, or the identification register of arm64.
+std::string cpuid(const std::string& info) {
+    const std::string vendor = value_in(info, "vendor_id");
+    if (!vendor.empty())
+        return detail::format("{},{},{},{}", vendor, value_in(info, "cpu family"),
+                              value_in(info, "model\t"), value_in(info, "stepping"));
+    return read_file(kCpus + "/cpu0/regs/identification/midr_el1").value_or("");
+}
+
+}  // namespace
+
+ClockPair clocks_now() {
+    return {now(CLOCK_REALTIME), now(CLOCK_MONOTONIC)};
+}
+
+void describe_machine(Features& features) {
+    const auto put = [&](Feature feature, const std::string& text) {
+        if (!text.empty()) features[feature].put_text(text);
+    };
+    utsname system{};
+    if (::uname(&system) == 0) {
+        put(Feature::hostname, &system.nodename[0]);
+        put(Feature::osrelease, &system.release[0]);
+        put(Feature::arch, &system.machine[0]);
+    }
+    const std::string info = read_file("/proc/cpuinfo").value_or("");
+    put(Feature::cpudesc, value_in(info, "model name"));
+    put(Feature::cpuid, cpuid(info));
+    features[Feature::total_mem].put(
+        number(value_in(read_file("/proc/meminfo").value_or(""), "MemTotal")));
+    describe_cpus(features);
+    describe_nodes(features);
+}
+
+void describe_recording(Features& features, const RecordingWriter::Options& options,
+                        const ClockPair& begin,
+                        const std::pair<std::uint64_t, std::uint64_t>& times) {
+    features[Feature::version].put_text(options.version);
+    Bytes& command = features[Feature::cmdline];
+    command.put(static_cast<std::uint32_t>(options.command.size()));
+    for (const std::string& word : options.command)
+        command.put_text(word);
+
+    Bytes& events = features[Feature::event_desc];
+    events.put(static_cast<std::uint32_t>(options.events.size()));
+    events.put(static_cast<std::uint32_t>(sizeof(perf_event_attr)));
+    for (const RecordedEvent& event : options.events) {
+        events.put(event.attr);
+        events.put(static_cast<std::uint32_t>(event.ids.size()));
+        events.put_text(event.name);
+        events.put(std::as_bytes(std::span(event.ids)));
+    }
+
+    Bytes groups;
+    std::uint32_t group_count = 0;
+    for (std::size_t i = 0; i < options.events.size(); ++i) {
+        const auto members = std::ranges::count(options.events, i, &RecordedEvent::leader);
+        if (members < 2) continue;
+        ++group_count;
+        groups.put_text("");  // perf makes a name of those of the events
+        groups.put(static_cast<std::uint32_t>(i));
+        groups.put(static_cast<std::uint32_t>(members));
+    }
+    if (group_count > 0) {
+        features[Feature::group_desc].put(group_count);
+        features[Feature::group_desc].put(groups.view());
+    }
+
+    features[Feature::sample_time].put(times);
+    timespec resolution{};
+    ::clock_getres(CLOCK_MONOTONIC, &resolution);
+    features[Feature::clockid].put(static_cast<std::uint64_t>(resolution.tv_nsec));
+    Bytes& clock = features[Feature::clock_data];
+    clock.put(std::uint32_t{1});  // version
+    clock.put(static_cast<std::uint32_t>(CLOCK_MONOTONIC));
+    clock.put(begin);
+}
+
+}  // namespace metagroup::detail::perf_data

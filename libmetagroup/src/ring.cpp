@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: MIT
+#include "ring.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "diagnostics.hpp"
+#include "format.hpp"
+
+namespace metagroup::detail {
+namespace {
+
+// Bytes of `sample_id_all`: TIME, CPU and IDENTIFIER, at the end of all records but samples.
+constexpr std::size_t sample_id = 24;
+// Enough for a group of sixty events: larger records make it grow.
+constexpr std::size_t usual_record = 1024;
+
+template <typename Number>
+Number number(std::span<const std::byte> bytes, std::size_t offset) noexcept {
+    Number value{};
+    std::memcpy(&value, bytes.data() + offset, sizeof(value));
+    return value;
+}
+
+}  // namespace
+
+Ring::Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::string name)
+    : order_(order), name_(std::move(name)), wrapped_(usual_record) {
+    // A perf event writes a ring that is not writable to its reader without regard to data_tail.
+    const int protection = order == Order::forward ? PROT_READ | PROT_WRITE : PROT_READ;
+    void* const memory =
+        ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset));
+    if (memory == MAP_FAILED)
+        throw_error(Call::map_ring, errno, detail::format("cannot map {}", name_),
+                    {.bytes = bytes});
+    memory_ = {static_cast<std::byte*>(memory), bytes};
+    // Read once: the memory may change at any time.
+    const std::uint64_t begin = page().data_offset;
+    size_ = page().data_size;
+    if (begin < sizeof(perf_event_mmap_page) || begin > bytes || size_ > bytes - begin ||
+        !std::has_single_bit(size_)) {
+        ::munmap(memory, bytes);
+        refuse(detail::format("its data are {} bytes at offset {} of {}", size_, begin, bytes));
+    }
+    data_ = memory_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size_));
+    if (order == Order::forward) released_ = begin_ = end_ = head_ = page().data_tail;
+}
+
+Ring::Ring(Ring&& other) noexcept
+    : memory_(std::exchange(other.memory_, {})),
+      data_(other.data_),
+      size_(other.size_),
+      order_(other.order_),
+      name_(std::move(other.name_)),
+      head_(other.head_),
+      begin_(other.begin_),
+      end_(other.end_),
+      released_(other.released_),
+      listed_(other.listed_),
+      positions_(std::move(other.positions_)),
+      newest_(other.newest_),
+      front_(other.front_),
+      wrapped_(std::move(other.wrapped_)) {}
+
+Ring::~Ring() {
+    if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
+}
+
+void Ring::refuse(std::string reason) const {
+    throw Error(Cause::bad_ring, EBADMSG,
+                {detail::format("cannot read {}", name_), std::move(reason),
+                 "stop the stream and start a new one; if it happens again, report it as a defect "
+                 "of the kernel module or the kernel"});
+}
+
+void Ring::copy(std::uint64_t at, std::span<std::byte> to) const noexcept {
+    const auto begin = static_cast<std::size_t>(at % size_);
+    const std::size_t first = std::min(to.size(), data_.size() - begin);
+    std::memcpy(to.data(), data_.data() + begin, first);
+    if (first < to.size()) std::memcpy(to.data() + first, data_.data(), to.size() - first);
+}
+
+// A copy, since the memory may change between check and use.
+perf_event_header Ring::header(std::uint64_t at) const {
+    perf_event_header header{};
+    copy(at, std::as_writable_bytes(std::span(&header, 1)));
+    if (header.size < sizeof(header) || header.size % sizeof(std::uint64_t) != 0)
+        refuse(detail::format("the record at {} has {} bytes", at % size_, header.size));
+    return header;
+}
+
+std::span<const std::byte> Ring::record(std::uint64_t at, std::size_t size) {
+    const auto begin = static_cast<std::size_t>(at % size_);
+    if (size <= data_.size() - begin) return data_.subspan(begin, size);
+    // One record at most wraps around in what the writer has not got back.
+    if (wrapped_.size() < size) wrapped_.resize(size);
+    const std::span<std::byte> whole = std::span(wrapped_).first(size);
+    copy(at, whole);
+    return whole;
+}
+
+// No value for records of other types.
+std::optional<RingRecord> Ring::parse(std::uint64_t at, perf_event_header header) {
+    std::size_t least = sample_head;
+    if (header.type == PERF_RECORD_LOST)
+        least += 2 * sizeof(std::uint64_t);
+    else if (header.type == PERF_RECORD_LOST_SAMPLES)
+        least += sizeof(std::uint64_t);
+    else if (header.type != PERF_RECORD_SAMPLE)
+        return std::nullopt;
+    if (header.size < least)
+        refuse(detail::format("the record at {} of type {} has only {} bytes", at % size_,
+                              header.type, header.size));
+    const std::span<const std::byte> bytes = record(at, header.size);
+    RingRecord parsed;
+    if (header.type == PERF_RECORD_SAMPLE) {
+        parsed.id = number<std::uint64_t>(bytes, 8);
+        parsed.time = number<std::uint64_t>(bytes, 16);
+        parsed.cpu = number<int>(bytes, 24);
+        parsed.payload = bytes.subspan(sample_head);
+    } else {
+        const auto tail = bytes.last(sample_id);
+        parsed.time = number<std::uint64_t>(tail, 0);
+        parsed.cpu = number<int>(tail, 8);
+        parsed.id = number<std::uint64_t>(tail, 16);
+        // `id` and `lost`, or `lost`.
+        parsed.lost = number<std::uint64_t>(bytes, header.type == PERF_RECORD_LOST ? 16 : 8);
+        if (parsed.lost == 0) return std::nullopt;
+    }
+    return parsed;
+}
+
+// From the newest record, at data_head, to the oldest, which may be overwritten in part.
+void Ring::list_backward() {
+    const std::uint64_t head = __atomic_load_n(&page().data_head, __ATOMIC_ACQUIRE);
+    // The writer began at position 0, downward.
+    const std::uint64_t written = std::min(0 - head, size_);
+    for (std::uint64_t at = 0; at < written;) {
+        const std::uint16_t size = header(head + at).size;
+        if (size > written - at) break;
+        positions_.push_back(head + at);
+        at += size;
+    }
+}
+
+void Ring::update() {
+    if (order_ == Order::forward) {
+        // Pairs with the writer's barrier between the records and data_head.
+        const std::uint64_t head = __atomic_load_n(&page().data_head, __ATOMIC_ACQUIRE);
+        if (head % sizeof(std::uint64_t) != 0 || head - begin_ > size_ ||
+            head - begin_ < head_ - begin_)
+            refuse(
+                detail::format("data_head is {} after {}, with data_tail {}", head, head_, begin_));
+        head_ = head;
+    } else if (!std::exchange(listed_, true)) {
+        list_backward();
+    }
+    if (!front_) pop();
+}
+
+void Ring::pop() {
+    front_.reset();
+    while (!front_) {
+        begin_ = end_;
+        if (order_ == Order::backward) {
+            if (positions_.empty()) return;
+            begin_ = positions_.back();
+            positions_.pop_back();
+            front_ = parse(begin_, header(begin_));
+        } else {
+            if (begin_ == head_) return;
+            front_ = take(end_);
+        }
+    }
+    newest_ = front_->time;
+}
+
+// The record at `at`, which is moved to its end.
+std::optional<RingRecord> Ring::take(std::uint64_t& at) {
+    const std::uint64_t begin = at;
+    const perf_event_header next = header(begin);
+    if (next.size > head_ - begin)
+        refuse(detail::format("the record at {} has {} bytes, and {} are written", begin % size_,
+                              next.size, head_ - begin));
+    at += next.size;
+    return parse(begin, next);
+}
+
+void Ring::release() noexcept {
+    if (order_ == Order::backward || released_ == begin_) return;
+    released_ = begin_;
+    // Pairs with the writer's load of data_tail: the records were read before.
+    __atomic_store_n(&page().data_tail, begin_, __ATOMIC_RELEASE);
+}
+
+std::uint64_t Ring::newest_time() {
+    std::uint64_t newest = newest_;
+    for (std::uint64_t at = end_; at != head_;) {
+        if (const auto record = take(at)) newest = record->time;
+    }
+    return newest;
+}
+
+}  // namespace metagroup::detail

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: MIT
+// Ring: the records that one CPU writes for perf events, as perf_event_open(2) describes them.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace metagroup::detail {
+
+/// Bytes of a sample besides its payload.
+inline constexpr std::size_t sample_head = sizeof(perf_event_header) + 24;
+
+/// A sample, or a number of samples lost. Of `sample_type` IDENTIFIER, TIME, CPU and READ, with
+/// `sample_id_all`.
+struct RingRecord {
+    std::uint64_t id = 0;                     ///< of the leader
+    std::uint64_t time = 0;                   ///< ns
+    int cpu = -1;                             ///< where it was written
+    std::uint64_t lost = 0;                   ///< 0 for a sample
+    std::span<const std::byte> payload = {};  ///< of a sample: what READ is
+};
+
+/// Reads one ring, oldest record first. Whatever the memory contains, only the ring is read, and
+/// what cannot be a record is refused.
+///
+/// Records are not copied, but for one that wraps around the end of the ring. The data cannot be
+/// mapped twice in a row instead: the kernel maps the ring of a perf event as a whole only, and
+/// does not let a part of that mapping be replaced.
+class Ring {
+  public:
+    enum class Order {
+        forward,   ///< the writer stops at data_tail, which release() moves
+        backward,  ///< the newest record is at data_head; for rings whose writer has stopped
+    };
+
+    /// Maps `bytes` at `offset` of the file. `name` is for errors: `the ring of CPU 3`.
+    /// Throws Error, with the errno of mmap(2) or if this is no ring.
+    Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::string name);
+    Ring(Ring&& other) noexcept;
+    Ring& operator=(Ring&&) = delete;
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+    ~Ring();
+
+    /// Lets front() go on to what was written meanwhile; backward only the first call.
+    /// Throws Error if that cannot be records.
+    void update();
+    /// The oldest record that was not removed; null if there is none. Its payload is valid until
+    /// release().
+    [[nodiscard]] const RingRecord* front() const noexcept { return front_ ? &*front_ : nullptr; }
+    /// Removes front(). Skips records of unknown type. Throws Error if the next one is bad.
+    void pop();
+    /// Gives the space of removed records back to the writer.
+    void release() noexcept;
+    /// Records that were not removed take half of the ring or more.
+    [[nodiscard]] bool half_full() const noexcept { return head_ - begin_ >= size_ / 2; }
+    /// Time of the newest record up to the last update(), removed or not; 0 if there was none.
+    /// Forward only.
+    [[nodiscard]] std::uint64_t newest_time();
+
+  private:
+    [[nodiscard]] perf_event_mmap_page& page() const noexcept {
+        return *reinterpret_cast<perf_event_mmap_page*>(memory_.data());
+    }
+    void copy(std::uint64_t at, std::span<std::byte> to) const noexcept;
+    [[nodiscard]] perf_event_header header(std::uint64_t at) const;
+    [[nodiscard]] std::span<const std::byte> record(std::uint64_t at, std::size_t size);
+    [[nodiscard]] std::optional<RingRecord> parse(std::uint64_t at, perf_event_header header);
+    [[nodiscard]] std::optional<RingRecord> take(std::uint64_t& at);
+    void list_backward();
+    [[noreturn]] void refuse(std::string reason) const;
+
+    std::span<std::byte> memory_;
+    std::span<const std::byte> data_;  // in memory_; a power of two
+    std::uint64_t size_ = 0;           // of data_
+    Order order_;
+    std::string name_;
+    // Positions, which only grow: the byte is at position % size_.
+    std::uint64_t head_ = 0;   // end of what can be read
+    std::uint64_t begin_ = 0;  // of front(), or head_
+    std::uint64_t end_ = 0;    // of front(), or head_
+    std::uint64_t released_ = 0;
+    bool listed_ = false;                   // backward: positions_ was filled
+    std::vector<std::uint64_t> positions_;  // backward: of records not removed, newest first
+    std::uint64_t newest_ = 0;              // time of the last front()
+    std::optional<RingRecord> front_;
+    std::vector<std::byte> wrapped_;  // the record that wraps around
+};
+
+}  // namespace metagroup::detail

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: MIT
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <ctime>
+#include <metagroup/stream.hpp>
+#include <stdexcept>
+
+#include "deadlines.hpp"
+#include "format.hpp"
+#include "system.hpp"
+
+namespace metagroup {
+
+struct Stream::State {
+    State(std::shared_ptr<detail::Sampler> started, const detail::SamplerOptions& with)
+        : options(with), sampler(std::move(started)), reader(*sampler, with.period) {
+        // Rings that overwrite have no watermark: the end is reported without being asked for.
+        for (pollfd& one : sampler->polled)
+            one.events = with.overwrite ? 0 : POLLIN;
+    }
+    detail::SamplerOptions options;
+    std::shared_ptr<detail::Sampler> sampler;
+    detail::DeadlineReader reader;
+};
+
+namespace {
+
+constexpr std::int64_t least_period = PERF_METAGROUP_MIN_PERIOD;
+constexpr std::int64_t longest_period = PERF_METAGROUP_MAX_PERIOD;
+constexpr std::size_t largest_ring = std::size_t{64} << 20U;
+// Time by which a sample may be late, beyond two periods.
+constexpr std::uint64_t lateness = 10'000'000;
+
+detail::SamplerOptions checked(const Stream::Options& options) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    if (options.period.count() < least_period || options.period.count() > longest_period)
+        throw std::invalid_argument(detail::format("a period of {} ns: it must be from {} to {} ns",
+                                                   options.period.count(), least_period,
+                                                   longest_period));
+    if (!std::has_single_bit(options.ring_size) || options.ring_size < page ||
+        options.ring_size > largest_ring)
+        throw std::invalid_argument(
+            detail::format("a ring of {} bytes: it must be a power of two, from {} to {}",
+                           options.ring_size, page, largest_ring));
+    if (options.watermark > options.ring_size)
+        throw std::invalid_argument(detail::format("a watermark of {} bytes in a ring of {} bytes",
+                                                   options.watermark, options.ring_size));
+    return {static_cast<std::uint64_t>(options.period.count()), options.ring_size,
+            options.watermark > 0 ? options.watermark : options.ring_size / 2, options.overwrite};
+}
+
+}  // namespace
+
+Stream Stream::start(MetaGroup& group, const Options& options) {
+    const detail::SamplerOptions wanted = checked(options);
+    return Stream(std::make_unique<State>(group.start_sampler(wanted), wanted));
+}
+
+Stream::Stream(std::unique_ptr<State> state) noexcept : state_(std::move(state)) {}
+Stream::Stream(Stream&&) noexcept = default;
+Stream& Stream::operator=(Stream&&) noexcept = default;
+Stream::~Stream() = default;
+
+Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
+    release();
+    if (state_->reader.has_more()) return Wake::data;
+    auto& polled = state_->sampler->polled;
+    const std::uint64_t begin = detail::monotonic_ns();
+    while (state_->sampler->running) {
+        timespec left{};
+        if (timeout.count() > 0) {
+            const auto passed = static_cast<std::int64_t>(detail::monotonic_ns() - begin);
+            const std::int64_t ns = std::max<std::int64_t>(timeout.count() - passed, 0);
+            left = {ns / 1'000'000'000, ns % 1'000'000'000};
+        }
+        const int ready =
+            ::ppoll(polled.data(), polled.size(), timeout.count() < 0 ? nullptr : &left, nullptr);
+        if (ready == 0) return Wake::timeout;
+        if (ready < 0) {
+            if (errno == EINTR) continue;
+            detail::throw_error(detail::Call::use_device, errno, "cannot wait for the stream");
+        }
+        bool data = false;
+        for (pollfd& one : polled) {
+            data = data || (one.revents & POLLIN) != 0;
+            // An event that has ended has nothing more to wait for.
+            if ((one.revents & ~POLLIN) != 0) one.fd = -1;
+        }
+        if (std::ranges::all_of(polled, [](const pollfd& one) { return one.fd < 0; }))
+            state_->sampler->running = false;
+        else if (data)
+            return Wake::data;
+    }
+    return Wake::ended;
+}
+
+std::span<const Deadline> Stream::read() & {
+    if (!state_->sampler->running) return state_->reader.read(UINT64_MAX);
+    if (state_->options.overwrite) return {};
+    // Before the rings are looked at: what is due since then is not late.
+    const std::uint64_t now = detail::monotonic_ns();
+    return state_->reader.read(now - std::min(now, 2 * state_->options.period + lateness));
+}
+
+void Stream::release() noexcept {
+    state_->reader.release();
+}
+
+std::uint64_t Stream::stop() {
+    release();
+    return state_->sampler->running ? state_->sampler->stop() : 0;
+}
+
+std::uint64_t Stream::period_ns() const noexcept {
+    return state_->options.period;
+}
+std::uint64_t Stream::first_ns() const noexcept {
+    return state_->sampler->first;
+}
+
+}  // namespace metagroup

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: MIT
+"""Test cases in a log of ctest (Testing/Temporary/LastTest.log), counted.
+
+A test of ctest that runs a whole program of test cases counts with all of them. A guest has a row
+for each tier that it ran. The cases that ctest finds in a program of their own share a row."""
+
+import html
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass
+class Row:
+    name: str
+    passed: int = 0
+    failed: int = 0
+    skipped: int = 0
+    seconds: float = 0.0
+    release: str = ""  # of the kernel that was booted
+    reasons: list[tuple[str, str]] = field(default_factory=list)  # test and reason of each skip
+
+    def add(self, other: "Row") -> None:
+        self.passed += other.passed
+        self.failed += other.failed
+        self.skipped += other.skipped
+        self.seconds += other.seconds
+        self.reasons += other.reasons
+
+
+@dataclass
+class Log:
+    rows: list[Row]
+    goals: list[str]  # of the benchmark, with what it gave
+
+
+def read(path: Path, junit: Path | None = None) -> Log:
+    """The log does not say which test skipped by its exit status; ctest --output-junit does."""
+    skipped = skipped_tests(junit) if junit else set()
+    text = path.read_text(encoding="utf-8", errors="replace")
+    parts = re.split(r"(?m)^\d+/\d+ Testing: (.*)\n", text)
+    rows: dict[str, Row] = {}
+    for name, block in zip(parts[1::2], parts[2::2]):
+        for row in rows_of_test(name, block, name in skipped):
+            row.name = re.sub(r"^(unit|tools):[^ ].*", r"\1", row.name)
+            if row.name in rows:
+                rows[row.name].add(row)
+            else:
+                rows[row.name] = row
+    return Log(list(rows.values()), re.findall(r"(?m)^goal: .*$", text))
+
+
+def skipped_tests(junit: Path) -> set[str]:
+    # The output in it is cut off and need not be XML.
+    text = junit.read_text(encoding="utf-8", errors="replace")
+    return {html.unescape(name) for name in re.findall(
+        r'<testcase name="([^"]*)"[^>]*>\s*<skipped message="SKIP_', text)}
+
+
+def rows_of_test(name: str, block: str, skipped: bool) -> list[Row]:
+    output, _, end = block.rpartition("<end of output>")
+    seconds = re.search(r"(?m)^Test time = +([\d.]+)", end)
+    time = float(seconds[1]) if seconds else 0.0
+    # A test that was not started, as a fixture had failed, "passed".
+    passed = bool(re.search(r"(?m)^Test Pass(ed\.| Reason:)", end)) and 'Command: ""\n' not in block
+    # A guest that the emulator spoilt has begun once more.
+    output = output.rpartition("once more from the beginning")[2]
+    release = re.search(r"(?m)^tests/vm/run: booting \S+ \((\S+)\), ", block)
+    tiers = re.findall(r"(?m)^tests/vm/run: (.*): (?:status (\d+), (\S+) s|not run)$", output)
+    if not tiers:
+        row = count(name, name, output, passed)
+        row.seconds, row.release = time, release[1] if release else ""
+        if passed and skipped and not row.skipped:
+            row.passed, row.skipped, row.reasons = 0, 1, [(name, "no reason given")]
+        return [row]
+    rows = [row_of_tier(name, output, *tier) for tier in tiers]
+    if not passed and not any(row.failed for row in rows):
+        rows.append(Row(name, failed=1))
+    for row in rows:
+        row.release = release[1] if release else ""
+    return rows
+
+
+def row_of_tier(test: str, output: str, tier: str, status: str, seconds: str) -> Row:
+    part = output.partition(f"tier: {tier}\n")[2].partition("\ntier: ")[0]
+    name = f"{tier}: {test.partition(': ')[2]}"
+    row = count(name, name, part, status == "0")
+    row.seconds = float(seconds) if seconds.isdigit() else 0.0
+    return row
+
+
+def count(name: str, test: str, output: str, passed: bool) -> Row:
+    row = Row(name)
+    if match := re.search(r"(?m)^All tests passed \(.* in (\d+) test case", output):
+        row.passed = int(match[1])
+    if match := re.search(r"(?m)^test cases: .*", output):  # by Catch2
+        row.passed, row.failed, row.skipped = (
+            int(found[1]) if (found := re.search(rf"(\d+) {word}", match[0])) else 0
+            for word in ("passed", "failed", "skipped"))
+    row.reasons = [(test, reason) for reason in re.findall(
+        r"(?m): SKIPPED:\n(?:explicitly with message:\n)?\s*(.*)$", output)]
+    alone = re.findall(r"(?m)^skipped: (.*)$|.* \.\.\. skipped '(.*)'?$", output)
+    row.skipped += len(alone)
+    row.reasons += [(test, (one or other).rstrip("'")) for one, other in alone]
+    if match := re.search(r"(?m)^Ran (\d+) tests? in ", output):  # by Python
+        if bad := re.search(r"(?m)^FAILED \((.*)\)$", output):
+            numbers = re.findall(r"(?:failures|errors)=(\d+)", bad[1])
+            row.failed = sum(int(number) for number in numbers)
+        row.passed = int(match[1]) - row.failed - len(alone)
+    if not passed and not row.failed:
+        row.failed = 1
+    if passed and not row.passed and not row.skipped:
+        row.passed = 1
+    return row

@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: MIT
+// Streams through the library: the module's timers, and those without it.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include <time.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <metagroup/stream.hpp>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "support/allocation_counter.hpp"
+#include "support/cpus.hpp"
+
+using metagroup::Backend;
+using metagroup::Cause;
+using metagroup::Deadline;
+using metagroup::Error;
+using metagroup::MetaGroup;
+using metagroup::Sample;
+using metagroup::Snapshot;
+using metagroup::Stream;
+namespace test = metagroup::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr const char* kEvents = "{cpu-clock,task-clock,context-switches,page-faults}";
+
+// Skips the test if the module has no streams.
+MetaGroup open_group(const char* events = kEvents, bool start_disabled = false,
+                     bool quiet = false) {
+    if ((metagroup::Device::open().info().features & PERF_METAGROUP_FEATURE_STREAM) == 0)
+        SKIP("the module has no streams");
+    MetaGroup::Options options;
+    options.groups = metagroup::parse_events(events);
+    options.backend = Backend::module;
+    options.start_disabled = start_disabled;
+    options.mode.quiet = quiet;
+    return MetaGroup::open(options);
+}
+
+std::uint64_t now_ns() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+           static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// All that a stream has of each member.
+struct Collected {
+    struct Member {
+        std::uint64_t samples = 0, lost = 0;
+        std::uint64_t first = 0, last = 0;  // deadlines
+        std::vector<std::uint64_t> counts;  // of the last sample
+        std::vector<std::uint64_t> sums;    // of the differences
+        std::vector<std::byte> payload;     // of the last sample
+    };
+    std::vector<Member> members;
+    std::uint64_t last = 0;
+    bool ordered = true, aligned = true, in_time = true;
+
+    explicit Collected(const MetaGroup& group) : members(group.members().size()) {}
+
+    void add(Stream& stream) {
+        for (auto deadlines = stream.read(); !deadlines.empty(); deadlines = stream.read()) {
+            for (const Deadline& deadline : deadlines) {
+                ordered = ordered && deadline.time_ns() > last;
+                aligned = aligned && deadline.time_ns() % stream.period_ns() == 0;
+                last = deadline.time_ns();
+                for (const Sample& sample : deadline)
+                    add(sample, last, stream.period_ns());
+            }
+        }
+    }
+
+    void add(const Sample& sample, std::uint64_t deadline, std::uint64_t period) {
+        Member& member = members.at(sample.index());
+        member.lost += sample.lost();
+        if (sample.lost() > 0) return;
+        in_time = in_time && sample.time_ns() >= deadline && sample.time_ns() < deadline + period;
+        if (member.samples++ == 0) member.first = deadline;
+        member.last = deadline;
+        member.sums.resize(sample.nr());
+        const bool counted = !member.counts.empty();
+        member.counts.resize(sample.nr());
+        for (std::size_t i = 0; i < sample.nr(); ++i) {
+            if (counted) member.sums[i] += sample.raw(i).value() - member.counts[i];
+            member.counts[i] = sample.raw(i).value();
+        }
+        member.payload.assign(sample.payload_bytes().begin(), sample.payload_bytes().end());
+    }
+};
+
+// Reads until every member has `samples` samples, or it takes too long.
+void collect(Stream& stream, Collected& all, std::uint64_t samples) {
+    const auto limit = std::chrono::steady_clock::now() + 60s;
+    const auto enough = [&] {
+        return std::ranges::all_of(all.members,
+                                   [&](const auto& member) { return member.samples >= samples; });
+    };
+    while (!enough() && std::chrono::steady_clock::now() < limit) {
+        stream.wait(20ms);
+        all.add(stream);
+    }
+    REQUIRE(enough());
+}
+
+}  // namespace
+
+TEST_CASE("Every deadline of a stream is a sample or counted as lost") {
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Collected all(group);
+    collect(stream, all, 200);
+    const std::uint64_t lost_at_end = stream.stop();
+    const std::uint64_t stopped = now_ns();
+    all.add(stream);
+    REQUIRE(all.ordered);
+    REQUIRE(all.aligned);
+    REQUIRE(stream.first_ns() % stream.period_ns() == 0);
+    std::uint64_t missing = 0;
+    for (std::size_t i = 0; i < all.members.size(); ++i) {
+        const auto& member = all.members[i];
+        CAPTURE(i, member.samples, member.lost, member.first, member.last, stream.first_ns());
+        REQUIRE(member.samples + member.lost ==
+                (member.last - stream.first_ns()) / stream.period_ns() + 1);
+        missing += (stopped - member.last) / stream.period_ns();
+    }
+    // Each CPU has one member, and at most one deadline may pass while the stream stops.
+    CAPTURE(lost_at_end, missing);
+    REQUIRE(lost_at_end <= missing);
+}
+
+TEST_CASE("A sample is taken within the period after its deadline") {
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 2ms});
+    Collected all(group);
+    collect(stream, all, 50);
+    REQUIRE(all.in_time);
+}
+
+TEST_CASE("The last sample of counters that stand still is what a read returns, byte by byte") {
+    MetaGroup group = open_group();
+    test::burn_ms(5);
+    group.disable();
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Collected all(group);
+    collect(stream, all, 5);
+    Snapshot snapshot;
+    group.read(snapshot);
+    for (std::size_t i = 0; i < snapshot.size(); ++i)
+        REQUIRE(std::ranges::equal(all.members[i].payload, snapshot[i].payload_bytes()));
+}
+
+TEST_CASE("The differences of a stream add up to the difference of two sweeps") {
+    MetaGroup group = open_group(kEvents, true);
+    Snapshot before, after;
+    group.read(before);
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Collected all(group);
+    collect(stream, all, 5);  // of counters that have not begun
+    group.enable();
+    test::burn_ms(30);
+    collect(stream, all, 30);
+    group.disable();
+    group.read(after);
+    // And some more, so that the last sample is one of counters that stand still.
+    std::uint64_t samples = 0;
+    for (const auto& member : all.members)
+        samples = std::max(samples, member.samples);
+    collect(stream, all, samples + 50);
+    for (std::size_t i = 0; i < after.size(); ++i) {
+        REQUIRE(all.members[i].sums.size() == after[i].nr());
+        for (std::size_t event = 0; event < after[i].nr(); ++event) {
+            CAPTURE(i, event);
+            REQUIRE(all.members[i].sums[event] ==
+                    after[i].raw(event).value() - before[i].raw(event).value());
+        }
+    }
+}
+
+TEST_CASE("A stream has a sample of each of several members of a CPU") {
+    MetaGroup group = open_group("{cpu-clock,page-faults},context-switches");
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Collected all(group);
+    collect(stream, all, 20);
+    for (std::size_t i = 0; i < all.members.size(); ++i)
+        REQUIRE(all.members[i].counts.size() == group.events(i).size());
+}
+
+TEST_CASE("Waiting for a stream ends at its watermark, at the timeout, and when it stops") {
+    MetaGroup group = open_group();
+    std::optional<Stream> stream(
+        Stream::start(group, {.period = 1ms, .ring_size = 65536, .watermark = 1000}));
+    REQUIRE(stream->wait(60s) == Stream::Wake::data);
+    REQUIRE_FALSE(stream->read().empty());
+    stream->stop();
+    REQUIRE(stream->wait(60s) == Stream::Wake::ended);
+    stream.emplace(Stream::start(group, {.period = 60s}));
+    REQUIRE(stream->wait(20ms) == Stream::Wake::timeout);
+}
+
+TEST_CASE("A stream that is not read counts what it loses") {
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096});
+    std::this_thread::sleep_for(300ms);
+    Collected all(group);
+    collect(stream, all, 100);
+    for (const auto& member : all.members) {
+        CAPTURE(member.samples, member.lost);
+        REQUIRE(member.lost > 0);
+        REQUIRE(member.samples + member.lost ==
+                (member.last - stream.first_ns()) / stream.period_ns() + 1);
+    }
+}
+
+TEST_CASE("An overwriting stream keeps the newest samples") {
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096, .overwrite = true});
+    REQUIRE(stream.wait(300ms) == Stream::Wake::timeout);
+    REQUIRE(stream.read().empty());
+    stream.stop();
+    Collected all(group);
+    all.add(stream);
+    REQUIRE(all.ordered);
+    for (const auto& member : all.members) {
+        CAPTURE(member.samples, member.first, member.last, stream.first_ns());
+        // Of 32 bytes, and a payload of four values, their number and two times.
+        REQUIRE(member.samples <= 4096 / 88);
+        REQUIRE(member.samples > 10);
+        REQUIRE(member.first > stream.first_ns());
+        // The oldest ones would fill the ring in 50 ms.
+        REQUIRE(member.last > stream.first_ns() + 100'000'000);
+    }
+}
+
+TEST_CASE("A second stream of a meta-group is refused until the first has stopped") {
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 10ms});
+    try {
+        Stream::start(group, {.period = 10ms});
+        FAIL("it was started");
+    } catch (const Error& error) {
+        REQUIRE(error.cause() == Cause::stream_running);
+        REQUIRE(error.code().value() == EBUSY);
+        REQUIRE_THAT(error.what(), Catch::Matchers::ContainsSubstring("stop it first"));
+    }
+    stream.stop();
+    Stream next = Stream::start(group, {.period = 10ms});
+    Collected all(group);
+    collect(next, all, 3);
+}
+
+TEST_CASE("A ring that does not hold the samples of one deadline is refused") {
+    std::string events = "cpu-clock";
+    for (int i = 0; i < 100; ++i)
+        events += ",page-faults";
+    MetaGroup group = open_group(events.c_str());
+    try {
+        Stream::start(group, {.period = 10ms, .ring_size = 4096});
+        FAIL("it was started");
+    } catch (const Error& error) {
+        REQUIRE(error.cause() == Cause::buffer_too_small);
+    }
+}
+
+TEST_CASE("A stream is read without allocating") {
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 1ms});
+    std::size_t samples = 0;
+    const auto take = [&] {
+        stream.wait(5ms);
+        for (const Deadline& deadline : stream.read())
+            samples += deadline.size();
+    };
+    take();
+    const test::AllocationCounter allocations;
+    for (int round = 0; round < 50; ++round)
+        take();
+    REQUIRE(allocations.count() == 0);
+    REQUIRE(samples > 0);
+}
+
+TEST_CASE("Sweeps go on beside a stream") {
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Snapshot snapshot;
+    Collected all(group);
+    for (int round = 0; round < 200; ++round)
+        group.read(snapshot);
+    collect(stream, all, 20);
+    group.read(snapshot);
+    for (std::size_t i = 0; i < snapshot.size(); ++i)
+        REQUIRE(snapshot[i].raw(0).value() >= all.members[i].counts[0]);
+}
+
+TEST_CASE("An offline CPU does not hold a stream back") {
+    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    MetaGroup group = open_group();
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Collected all(group);
+    collect(stream, all, 10);
+    const test::OfflineCpu offline(test::online_cpus().back());
+    all.add(stream);
+    const std::uint64_t before = all.members.front().samples;
+    for (int round = 0; round < 100; ++round) {
+        stream.wait(10ms);
+        all.add(stream);
+    }
+    REQUIRE(all.members.front().samples > before + 100);
+    REQUIRE(all.ordered);
+}
+
+TEST_CASE("In quiet mode idle CPUs do not hold a stream back") {
+    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
+        SKIP("the module metagroup_testpmu is not loaded");
+    // Its counts stand still while a CPU is idle.
+    MetaGroup group = open_group("{metagroup_core/config=0/}", false, true);
+    const test::BusyCpu busy(test::online_cpus().front());
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Collected all(group);
+    for (int round = 0; round < 50; ++round) {
+        stream.wait(20ms);
+        all.add(stream);
+    }
+    const std::uint64_t late = now_ns() - all.last;
+    CAPTURE(late, all.members.front().samples);
+    REQUIRE(all.ordered);
+    REQUIRE(all.members.front().samples > 100);
+    REQUIRE(late < 1'000'000'000);
+}

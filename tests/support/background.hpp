@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: MIT
+// A thread that repeats something while a test goes on.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <concepts>
+#include <exception>
+#include <thread>
+#include <utility>
+
+namespace metagroup::test {
+
+// Calls `body` again and again until it is stopped, or `body` throws. Ends with its scope, also if
+// an assertion fails there.
+class Background {
+  public:
+    template <std::invocable Body>
+    explicit Background(Body body)
+        : thread_([this, body = std::move(body)](const std::stop_token& stop) mutable {
+              try {
+                  for (; !stop.stop_requested(); ++rounds_)
+                      body();
+              } catch (...) {
+                  error_ = std::current_exception();
+              }
+          }) {}
+
+    unsigned rounds() const { return rounds_; }
+
+    // Rethrows what `body` threw.
+    void stop() {
+        thread_.request_stop();
+        if (thread_.joinable()) thread_.join();
+        if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
+    }
+
+  private:
+    std::atomic<unsigned> rounds_ = 0;
+    std::exception_ptr error_;
+    std::jthread thread_;  // the last: it uses the others
+};
+
+template <std::invocable Body>
+std::chrono::nanoseconds time_of(const Body& body) {
+    const auto begin = std::chrono::steady_clock::now();
+    body();
+    return std::chrono::steady_clock::now() - begin;
+}
+
+// For as long as `duration`, and longer while `enough` does not hold: virtual CPUs may stand still.
+template <std::invocable Body, std::predicate Enough>
+void repeat_for(std::chrono::steady_clock::duration duration, const Body& body,
+                const Enough& enough) {
+    const auto end = std::chrono::steady_clock::now() + duration;
+    const auto limit = end + std::chrono::minutes(1);
+    for (auto now = end - duration; now < end || (now < limit && !enough());
+         now = std::chrono::steady_clock::now())
+        body();
+}
+
+}  // namespace metagroup::test

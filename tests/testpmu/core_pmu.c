@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The PMU of a CPU core, for guests without one: it is in perf_hw_context, its
+ * events are read on their own CPU, and its counts stand still while that CPU is
+ * idle.
+ *
+ * It counts the nanoseconds in which the CPU runs another task than the idle
+ * one. An interrupt in idle does not count: two reads of an idle CPU are equal.
+ */
+#include <linux/errno.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+#include <linux/perf_event.h>
+#include <linux/sched.h>
+#include <linux/sched/clock.h>
+#include <linux/smp.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+
+#include "core_pmu.h"
+
+/* On its own CPU with interrupts off. */
+struct core_busy {
+	u64 total;	/* ns, without the current stretch */
+	u64 since;	/* the start of the current stretch, 0 in idle */
+};
+
+static DEFINE_PER_CPU(struct core_busy, core_busy);
+
+static void core_switch_probe(void *data, bool preempt, struct task_struct *prev,
+			      struct task_struct *next)
+{
+	struct core_busy *busy = this_cpu_ptr(&core_busy);
+	u64 now = sched_clock_cpu(smp_processor_id());
+
+	if (busy->since)
+		busy->total += now - busy->since;
+	busy->since = is_idle_task(next) ? 0 : now;
+}
+
+static void core_update(struct perf_event *event)
+{
+	const struct core_busy *busy = this_cpu_ptr(&core_busy);
+	u64 now = busy->total;
+
+	if (busy->since)
+		now += sched_clock_cpu(smp_processor_id()) - busy->since;
+	local64_add(now - local64_xchg(&event->hw.prev_count, now), &event->count);
+}
+
+static void core_start(struct perf_event *event, int flags)
+{
+	u64 count = local64_read(&event->count);
+
+	core_update(event);
+	local64_set(&event->count, count);
+}
+
+static void core_stop(struct perf_event *event, int flags)
+{
+	core_update(event);
+}
+
+static int core_add(struct perf_event *event, int flags)
+{
+	if (flags & PERF_EF_START)
+		core_start(event, flags);
+	return 0;
+}
+
+static void core_del(struct perf_event *event, int flags)
+{
+	core_stop(event, PERF_EF_UPDATE);
+}
+
+static struct pmu core_pmu;
+
+static int core_event_init(struct perf_event *event)
+{
+	if (event->attr.type != core_pmu.type)
+		return -ENOENT;
+	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK ||
+	    event->attr.sample_period)
+		return -EINVAL;
+	return 0;
+}
+
+static struct pmu core_pmu = {
+	.module = THIS_MODULE,
+	.task_ctx_nr = perf_hw_context,
+#ifdef PERF_PMU_CAP_HETEROGENEOUS_CPUS
+	/* Before Linux 6.2, others share that context with this capability only. */
+	.capabilities = PERF_PMU_CAP_HETEROGENEOUS_CPUS,
+#endif
+	.event_init = core_event_init,
+	.add = core_add,
+	.del = core_del,
+	.start = core_start,
+	.stop = core_stop,
+	.read = core_update,
+};
+
+/* Not exported, but on the list of all tracepoints. */
+static struct tracepoint *core_switch;
+
+static void core_find_switch(struct tracepoint *tracepoint, void *data)
+{
+	if (!strcmp(tracepoint->name, "sched_switch"))
+		core_switch = tracepoint;
+}
+
+static void core_unprobe(void)
+{
+	tracepoint_probe_unregister(core_switch, core_switch_probe, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+int core_pmu_register(void)
+{
+	int err;
+
+	for_each_kernel_tracepoint(core_find_switch, NULL);
+	if (!core_switch)
+		return -ENOENT;
+	err = tracepoint_probe_register(core_switch, core_switch_probe, NULL);
+	if (err)
+		return err;
+	err = perf_pmu_register(&core_pmu, "metagroup_core", -1);
+	if (err)
+		core_unprobe();
+	return err;
+}
+
+void core_pmu_unregister(void)
+{
+	perf_pmu_unregister(&core_pmu);
+	core_unprobe();
+}

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: MIT
+// The parts that subcommands share and that need no counters.
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <csignal>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "common/aggregation.hpp"
+#include "common/overhead.hpp"
+#include "common/text.hpp"
+#include "common/ticker.hpp"
+#include "common/totals.hpp"
+#include "support/temp_tree.hpp"
+
+using namespace std::chrono_literals;
+using tool::Aggregation;
+using tool::AggrMode;
+using tool::Columns;
+using tool::entry;
+using tool::fold;
+using tool::Histogram;
+using tool::short_number;
+using tool::Signals;
+using tool::Ticker;
+
+using Lines = std::vector<std::string>;
+
+TEST_CASE("A histogram without values is all zero", "[no-module]") {
+    const Histogram histogram;
+    REQUIRE(histogram.quantile(0.5) == 0);
+    REQUIRE(histogram.max() == 0);
+}
+
+TEST_CASE("Small values are kept exactly", "[no-module]") {
+    Histogram histogram;
+    for (std::uint64_t value = 1; value <= 31; ++value)
+        histogram.add(value);
+    REQUIRE(histogram.quantile(0.5) == 16);
+    REQUIRE(histogram.quantile(1) == 31);
+}
+
+TEST_CASE("Quantiles of large values are off by less than one part in 32", "[no-module]") {
+    Histogram histogram;
+    for (std::uint64_t value = 1; value <= 100'000; ++value)
+        histogram.add(value * 1000);
+    for (const double part : {0.01, 0.5, 0.9, 0.99}) {
+        CAPTURE(part);
+        REQUIRE(static_cast<double>(histogram.quantile(part)) ==
+                Catch::Approx(part * 1e8).epsilon(1.0 / 32));
+    }
+}
+
+TEST_CASE("The largest number fits into a histogram", "[no-module]") {
+    Histogram histogram;
+    histogram.add(UINT64_MAX);
+    REQUIRE(histogram.quantile(0.5) == UINT64_MAX);
+}
+
+TEST_CASE("A ratio needs both events, with the same modifiers", "[no-module]") {
+    const tool::Metrics metrics({{"cycles", "", 1},
+                                 {"instructions", "", 1},
+                                 {"branch-misses", "", 1},
+                                 {"cycles:u", "", 1}});
+    REQUIRE(metrics.ratio_of(1)->name == "IPC");
+    REQUIRE(metrics.ratio_of(1)->divisor == 0);
+    REQUIRE_FALSE(metrics.ratio_of(0));
+    REQUIRE_FALSE(metrics.ratio_of(2));
+    REQUIRE_FALSE(metrics.ratio_of(3));
+}
+
+TEST_CASE("Clocks are distinguished from other events", "[no-module]") {
+    REQUIRE(tool::is_clock("cpu-clock"));
+    REQUIRE(tool::is_clock("task-clock:u"));
+    REQUIRE_FALSE(tool::is_clock("cycles"));
+}
+
+TEST_CASE("Ticks stay on their grid when one comes late", "[no-module]") {
+    const Signals signals{SIGUSR1};
+    const auto start = Ticker::Clock::now();
+    Ticker ticker(10ms, start - 35ms);
+    REQUIRE(ticker.wait(signals) == 0);
+    REQUIRE(ticker.missed() == 3);
+    REQUIRE(Ticker::Clock::now() >= start + 5ms);
+    REQUIRE(ticker.lateness() >= 0ms);
+}
+
+TEST_CASE("A signal ends the wait for a tick", "[no-module]") {
+    const Signals signals{SIGUSR1};
+    Ticker ticker(1h, Ticker::Clock::now());
+    ::raise(SIGUSR1);
+    REQUIRE(ticker.wait(signals) == SIGUSR1);
+    REQUIRE(ticker.missed() == 0);
+}
+
+TEST_CASE("Work during the wait for a tick does not count as a missed tick", "[no-module]") {
+    struct Busy {
+        int wait_until(Ticker::Clock::time_point deadline) const {
+            std::this_thread::sleep_until(deadline + 20ms);
+            return 0;
+        }
+    };
+    Ticker ticker(1h, Ticker::Clock::now() - 1h + 10ms);
+    REQUIRE(ticker.wait(Busy{}) == 0);
+    REQUIRE(ticker.lateness() >= 20ms);
+    REQUIRE(ticker.missed() == 0);
+}
+
+TEST_CASE("A restarted ticker keeps its missed ticks", "[no-module]") {
+    const Signals signals{SIGUSR1};
+    Ticker ticker(10ms, Ticker::Clock::now() - 35ms);
+    REQUIRE(ticker.wait(signals) == 0);
+    const auto missed = ticker.missed();
+    const auto start = Ticker::Clock::now();
+    ticker.restart(30ms);
+    REQUIRE(ticker.wait(signals) == 0);
+    REQUIRE(Ticker::Clock::now() >= start + 30ms);
+    REQUIRE(ticker.missed() == missed);
+}
+
+namespace {
+
+// Two sockets of two cores of two threads, numbered as usual.
+class Machine {
+  public:
+    Machine() {
+        for (int cpu = 0; cpu < 8; ++cpu) {
+            const std::string directory = "cpu/cpu" + std::to_string(cpu);
+            const int core = cpu % 4;
+            tree_.file(directory + "/topology/physical_package_id", std::to_string(core / 2));
+            tree_.file(directory + "/topology/die_id", "0");
+            tree_.file(directory + "/topology/core_id", std::to_string(core % 2));
+            tree_.file(directory + "/node" + std::to_string(core / 2) + "/cpulist", "");
+        }
+    }
+    Aggregation rows(AggrMode mode) const {
+        return {mode, metagroup::CpuList::parse("0-7"), tree_.path()};
+    }
+
+  private:
+    metagroup::test::TempTree tree_;
+};
+
+}  // namespace
+
+TEST_CASE("Threads of a core are one place", "[no-module]") {
+    const Aggregation rows = Machine().rows(AggrMode::core);
+    REQUIRE(rows.places().size() == 4);
+    REQUIRE(rows.places()[1].name == "S0-D0-C1");
+    REQUIRE(rows.places()[1].cpus == 2);
+    REQUIRE(rows.index_of(1) == rows.index_of(5));
+}
+
+TEST_CASE("Sockets and nodes contain their CPUs", "[no-module]") {
+    const Machine machine;
+    for (const AggrMode mode : {AggrMode::socket, AggrMode::node}) {
+        const Aggregation rows = machine.rows(mode);
+        REQUIRE(rows.places().size() == 2);
+        REQUIRE(rows.places()[0].cpus == 4);
+        REQUIRE(rows.index_of(4) == 0);
+        REQUIRE(rows.index_of(6) == 1);
+    }
+}
+
+TEST_CASE("Without dies each socket has one", "[no-module]") {
+    metagroup::test::TempTree tree;
+    tree.file("cpu/cpu0/topology/physical_package_id", "0").file("cpu/cpu0/topology/core_id", "3");
+    const Aggregation rows(AggrMode::core, metagroup::CpuList::parse("0"), tree.path());
+    REQUIRE(rows.places().front().name == "S0-D0-C3");
+}
+
+TEST_CASE("A missing topology is an error that names the file", "[no-module]") {
+    const metagroup::test::TempTree nothing;
+    REQUIRE_THROWS_AS(Aggregation(AggrMode::socket, metagroup::CpuList::parse("0"), nothing.path()),
+                      std::system_error);
+}
+
+TEST_CASE("Text is folded at blanks", "[no-module]") {
+    CHECK(fold("one two three", 8) == Lines{"one two", "three"});
+    CHECK(fold("  one \t two\n", 80) == Lines{"one two"});
+    CHECK(fold("", 80).empty());
+}
+
+TEST_CASE("A word that is too long has a line of its own", "[no-module]") {
+    CHECK(fold("a incomprehensible b", 8) == Lines{"a", "incomprehensible", "b"});
+}
+
+TEST_CASE("Characters of several bytes take one column", "[no-module]") {
+    CHECK(fold("µµµ µµµ", 7) == Lines{"µµµ µµµ"});
+}
+
+TEST_CASE("The text of an entry begins in its column", "[no-module]") {
+    const Columns columns{.indent = 2, .text = 10, .width = 31};
+    CHECK(entry("name", "a text that is longer", columns) == "  name    a text that is longer\n");
+    CHECK(entry("name", "a text that is longer still", columns) ==
+          "  name    a text that is longer\n          still\n");
+    CHECK(entry("name", "", columns) == "  name\n");
+}
+
+TEST_CASE("The text of a long name begins on the next line", "[no-module]") {
+    CHECK(entry("long-name", "text", {.indent = 2, .text = 10, .width = 31}) ==
+          "  long-name\n          text\n");
+}
+
+TEST_CASE("Numbers have three digits and a prefix", "[no-module]") {
+    CHECK(short_number(0) == "0");
+    CHECK(short_number(0.05) == "0.05");
+    CHECK(short_number(7) == "7.00");
+    CHECK(short_number(42.25) == "42.2");
+    CHECK(short_number(999) == "999");
+    CHECK(short_number(12'345) == "12.3k");
+    CHECK(short_number(3.2e9) == "3.20G");
+    CHECK(short_number(1.8e19) == "18.0E");
+}
+
+TEST_CASE("Numbers are rounded before their prefix is chosen", "[no-module]") {
+    CHECK(short_number(9.996) == "10.0");
+    CHECK(short_number(99.96) == "100");
+    CHECK(short_number(999.6) == "1.00k");
+    CHECK(short_number(999'600) == "1.00M");
+}
+
+TEST_CASE("Numbers beyond all prefixes and infinity fit", "[no-module]") {
+    CHECK(short_number(0.0001) == "1e-04");
+    CHECK(short_number(1e22) == "1e+22");
+    CHECK(short_number(1.0 / 0.0) == "-");
+    for (double value = 1e-9; value < 1e30; value *= 3.7) {
+        CAPTURE(value);
+        CHECK(short_number(value).size() <= 5);
+    }
+}
+
+TEST_CASE("Times have the unit that fits", "[no-module]") {
+    CHECK(tool::with_unit(250ns) == "250 ns");
+    CHECK(tool::with_unit(51'200ns) == "51.2 us");
+    CHECK(tool::with_unit(200ms) == "200 ms");
+    CHECK(tool::with_unit(1500ms) == "1.5 s");
+}
+
+TEST_CASE("Text is cut between characters", "[no-module]") {
+    CHECK(tool::clip("abc", 2) == "ab");
+    CHECK(tool::clip("▁▂▃", 2) == "▁▂");
+    CHECK(tool::clip("▁▂▃", 3) == "▁▂▃");
+    CHECK(tool::clip("abc", 0).empty());
+    CHECK(tool::display_width("▁b▃") == 3);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: MIT
+// perf(1) reads what this project records, and the reverse. Skipped without perf.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+#include <string>
+
+#include "program.hpp"
+#include "support/synthetic_stream.hpp"
+#include "support/temp_tree.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+using metagroup::test::SyntheticStream;
+
+namespace {
+
+constexpr std::uint64_t kDeadlines = 100;
+
+// Sums by CPU and event.
+using Counts = std::map<std::string, double>;
+
+struct World {
+    World() {
+        if (run_program("perf version").status != 0) SKIP("perf is not installed");
+    }
+    Outcome perf(const std::string& command) const {
+        Outcome outcome = run_program("cd " + tree.path() + " && perf " + command);
+        CAPTURE(command, outcome.text);
+        REQUIRE(outcome.status == 0);
+        return outcome;
+    }
+    // perf script prints the count since the sample before; before the first one it is 0.
+    Counts counts_by_perf() const {
+        Counts counts;
+        std::istringstream lines(perf("script -i recording -F cpu,time,event,period").text);
+        const std::regex row(R"( *\[0*(\d+)\] +[\d.]+: +(\d+) +(\S+): *)");
+        std::smatch found;
+        for (std::string line; std::getline(lines, line);)
+            if (std::regex_match(line, found, row))
+                counts["CPU" + (found[1].str() + ' ') + found[3].str()] += std::stod(found[2]);
+        return counts;
+    }
+    // Between the first sample and the last.
+    Counts counts_by_report() const {
+        Counts counts;
+        const Outcome outcome =
+            run_program(METAGROUP_TOOL " report -A -j " + path + " 2>/dev/null");
+        CAPTURE(outcome.text);
+        REQUIRE(outcome.status == 0);
+        for (const auto& line : json_lines(outcome.text))
+            if (line.contains("event") && line.at("counter-value").is_number())
+                counts[line.at("place").get<std::string>() + ' ' +
+                       line.at("event").get<std::string>()] = line.at("counter-value");
+        return counts;
+    }
+
+    metagroup::test::TempTree tree;
+    std::string path = tree.path("recording");
+    SyntheticStream stream{};
+};
+
+}  // namespace
+
+TEST_CASE("perf script prints the counts of a recording", "[no-module]") {
+    const World world;
+    SECTION("of a writer that finished") {
+        world.stream.write_file(world.path, kDeadlines);
+    }
+    SECTION("of a writer that was killed") {
+        metagroup::RecordingWriter writer(world.path, world.stream.options());
+        world.stream.write(writer, kDeadlines);
+    }
+    const Counts by_perf = world.counts_by_perf();
+    CHECK(by_perf.size() == 4);
+    for (const auto& [name, count] : world.counts_by_report()) {
+        const int cpu = name[3] - '0';
+        const int factor = name.ends_with("instructions") ? 2 : 1;
+        const auto first = static_cast<double>(SyntheticStream::cycles(cpu, 0)) * factor;
+        CAPTURE(name);
+        CHECK(by_perf.at(name) == first + count);
+    }
+}
+
+TEST_CASE("perf report shows samples, lost samples and the machine", "[no-module]") {
+    const World world;
+    world.stream.write_file(world.path, kDeadlines);
+    const std::string report = world.perf("report --stdio -i recording").text;
+    CHECK_THAT(report, ContainsSubstring("Total Lost Samples: 2") &&
+                           ContainsSubstring("Event count (approx.): 900000000"));
+    const std::string header = world.perf("report --header-only -I -i recording").text;
+    for (const char* line :
+         {"# hostname : ", "# os release : ", "# perf version : metagroup 1.2.3", "# arch : ",
+          "# nrcpus online : ", "# total memory : ", "# cmdline : metagroup record -e ",
+          "# event : name = instructions, , id = { 200, 201 }", "# sibling sockets :",
+          "# CPU 0: Core ID ", "# node0 cpu list :", "# time of first sample : 5.000001",
+          "# clockid frequency: 1000 MHz", "# clockid: monotonic (1)", "# reference time: "})
+        CHECK_THAT(header, ContainsSubstring(line));
+}
+
+TEST_CASE("perf data converts a recording to JSON", "[no-module]") {
+    const World world;
+    world.stream.write_file(world.path, kDeadlines);
+    world.perf("data -i recording convert --to-json out.json");
+    const auto json = nlohmann::json::parse(std::ifstream(world.tree.path("out.json")));
+    // One for each event of a group.
+    CHECK(json.at("samples").size() == 2 * (2 * kDeadlines - 2));
+    CHECK(json.at("samples").at(0).at("timestamp") == SyntheticStream::time(0, 0));
+}
+
+TEST_CASE("report reads what perf record wrote", "[no-module]") {
+    const World world;
+    const Outcome recorded = run_program("perf record -o " + world.path +
+                                         " -e '{cpu-clock,page-faults}:S' -a --clockid mono -c "
+                                         "1000000 -- sleep 0.3");
+    if (recorded.status != 0) SKIP("perf record is not permitted here");
+    const Counts by_perf = world.counts_by_perf();
+    const Counts by_report = world.counts_by_report();
+    REQUIRE_FALSE(by_report.empty());
+    for (const auto& [name, count] : by_report) {
+        CAPTURE(name);
+        CHECK(count > 0);
+        CHECK(by_perf.at(name) >= count);
+        // The first sample is after a period, and more if the CPU was busy.
+        if (name.ends_with("cpu-clock")) CHECK(by_perf.at(name) - count < 0.5 * count);
+    }
+}

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: MIT
+// Event groups and guests' CPUs as several tests need them.
+#pragma once
+
+#include <catch2/catch_test_macros.hpp>
+
+#include <linux/perf_event.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "support/cpus.hpp"
+#include "support/meta.hpp"
+#include "support/perf.hpp"
+
+namespace metagroup::test {
+
+constexpr unsigned kFormats[] = {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED};
+
+template <typename T>
+__u64 address(T* pointer) {
+    return reinterpret_cast<std::uintptr_t>(pointer);
+}
+
+inline perf_event_attr or_skip(const std::optional<perf_event_attr>& attr) {
+    if (!attr) SKIP("the module metagroup_testpmu is not loaded");
+    return *attr;
+}
+
+inline perf_event_attr testpmu_or_skip(std::uint64_t read_format) {
+    return or_skip(testpmu_event(read_format));
+}
+
+// Counts stand still while the CPU is idle.
+inline perf_event_attr core_or_skip(std::uint64_t read_format) {
+    return or_skip(testpmu_core_event(read_format));
+}
+
+inline EventGroup group_of(int cpu, const std::vector<perf_event_attr>& attrs) {
+    EventGroup group;
+    for (const perf_event_attr& attr : attrs)
+        group.add(attr, cpu);
+    return group;
+}
+
+inline EventGroup open_core(int cpu, std::uint64_t read_format, int events, bool disabled = false) {
+    std::vector<perf_event_attr> attrs(static_cast<std::size_t>(events), core_or_skip(read_format));
+    attrs.front().disabled = disabled;
+    return group_of(cpu, attrs);
+}
+
+inline std::vector<EventGroup> open_core_everywhere(std::uint64_t read_format, int events) {
+    std::vector<EventGroup> groups;
+    for (const int cpu : online_cpus())
+        groups.push_back(open_core(cpu, read_format, events));
+    return groups;
+}
+
+// Context switches and page faults: every CPU can read them.
+inline EventGroup open_software(int cpu, std::uint64_t read_format, bool disabled = false) {
+    perf_event_attr leader = software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, read_format);
+    leader.disabled = disabled;
+    return group_of(cpu, {leader, software_event(PERF_COUNT_SW_PAGE_FAULTS, read_format)});
+}
+
+// The same is true of these. Since Linux 6.2 a tracepoint does not count as the sibling of an event
+// of another PMU.
+inline EventGroup open_tracepoints(int cpu, std::uint64_t read_format) {
+    EventGroup group;
+    for (const char* name : {"sched_switch", "sched_waking"}) {
+        perf_event_attr attr = software_event(0, read_format);
+        attr.type = PERF_TYPE_TRACEPOINT;
+        std::ifstream file(std::string("/sys/kernel/tracing/events/sched/") + name + "/id");
+        if (!(file >> attr.config)) throw std::runtime_error(std::string("no tracepoint ") + name);
+        group.add(attr, cpu);
+    }
+    return group;
+}
+
+// The test runs on the first CPU while this lives.
+struct OnFirstCpu {
+    OnFirstCpu() { run_on(online_cpus().front()); }
+    ~OnFirstCpu() { run_anywhere(); }
+    OnFirstCpu(const OnFirstCpu&) = delete;
+    OnFirstCpu& operator=(const OnFirstCpu&) = delete;
+};
+
+// Function calls that a CPU receives for sweeps. Others interrupt it as well, but seldom, and calls
+// that are queued together are one interrupt.
+constexpr unsigned kSweeps = 1000;
+
+inline std::uint64_t interrupts_of_sweeps(const Meta& meta, int cpu) {
+    const auto before = function_calls(cpu);
+    for (unsigned i = 0; i < kSweeps; ++i)
+        REQUIRE(meta.sweep() == 0);
+    return function_calls(cpu) - before;
+}
+
+inline void require_not_interrupted(const Meta& meta, int cpu) {
+    REQUIRE(interrupts_of_sweeps(meta, cpu) < kSweeps / 10);
+}
+
+inline void require_interrupted(const Meta& meta, int cpu) {
+    REQUIRE(interrupts_of_sweeps(meta, cpu) >= kSweeps / 2);
+}
+
+// A quiet meta-group in format FRAMED. The test runs on the first CPU, and the last one is idle.
+struct IdleCpu {
+    OnFirstCpu here;
+    int cpu = online_cpus().back();
+    Meta meta;
+    IdleCpu() {
+        REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
+        REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
+    }
+
+    Framed framed() const { return take_apart(meta.read()); }
+    unsigned status(std::size_t member) const { return framed().frames.at(member).record.status; }
+
+    // Sweeps until the member has this status: it takes time until a CPU is idle.
+    Framed sweep_until(std::size_t member, unsigned status) const {
+        for (int round = 0; round < 2000; ++round) {
+            Framed now = framed();
+            if (now.frames.at(member).record.status == status) return now;
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        }
+        FAIL("the member does not get status " << status);
+        return {};
+    }
+    Framed until_idle() const { return sweep_until(0, PERF_METAGROUP_IDLE); }
+
+    // Counts stand still, but kernel threads wake now and then.
+    void require_payload_of(std::size_t member, const EventGroup& group) const {
+        for (int round = 0;; ++round) {
+            const Bytes before = group.read();
+            const Bytes ours = sweep_until(member, PERF_METAGROUP_IDLE).frames[member].payload;
+            if (before != group.read() && round < 50) continue;
+            REQUIRE(ours == before);
+            return;
+        }
+    }
+};
+
+// With a member whose counts stand still while that CPU is idle.
+struct IdleGroup : IdleCpu {
+    EventGroup group;
+    explicit IdleGroup(int events = 1, std::uint64_t read_format = PERF_FORMAT_GROUP)
+        : group(open_core(cpu, read_format, events)) {
+        REQUIRE(meta.attach(group) == 0);
+    }
+};
+
+}  // namespace metagroup::test

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: MIT
+// STREAM while members, CPUs and processes come and go.
+#include <catch2/catch_test_macros.hpp>
+
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <thread>
+
+#include "fixtures.hpp"
+#include "support/background.hpp"
+#include "support/process.hpp"
+#include "support/stream.hpp"
+
+using namespace metagroup::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+constexpr auto kPeriod = 2ms;
+
+// Drains a ring until a record is as wanted. Fails if none is for a minute.
+RingRecord wait_for(MappedRing& ring, const std::function<bool(const RingRecord&)>& wanted) {
+    std::optional<RingRecord> found;
+    repeat_for(
+        0ms,
+        [&] {
+            std::this_thread::sleep_for(1ms);
+            for (const RingRecord& record : ring.drain())
+                if (!found && wanted(record)) found = record;
+        },
+        [&] { return found.has_value(); });
+    REQUIRE(found);
+    return *found;
+}
+
+auto sample_of(const EventGroup& group) {
+    return [id = group.id(0)](const RingRecord& r) { return r.is_sample() && r.id == id; };
+}
+
+// Removes what is there, and checks what comes within 50 ms.
+bool any_within_50_ms(MappedRing& ring, const std::function<bool(const RingRecord&)>& wanted) {
+    ring.drain();
+    std::this_thread::sleep_for(50ms);
+    const auto records = ring.drain();
+    return std::any_of(records.begin(), records.end(), wanted);
+}
+
+struct OneCpu {
+    MaxStreamPercent no_limit{100};
+    int cpu = online_cpus().back();
+};
+
+}  // namespace
+
+TEST_CASE(
+    "A member that is attached while a stream runs has samples, on a CPU without members too") {
+    const OneCpu here;
+    const EventGroup first = open_group(online_cpus().front(), kFormat, 2);
+    const Meta meta(first);
+    RunningStream stream(meta, kPeriod);
+    REQUIRE(try_to_map_ring(meta, stream.arg(), here.cpu) == -ENODEV);
+
+    const EventGroup second = open_group(here.cpu, kFormat, 3);
+    REQUIRE(meta.attach(second) == 0);
+    stream.map(here.cpu);
+    wait_for(stream.ring(here.cpu), sample_of(second));
+    const EventGroup third = open_group(here.cpu, kFormat, 1);
+    REQUIRE(meta.attach(third) == 0);
+    wait_for(stream.ring(here.cpu), sample_of(third));
+    wait_for(stream.ring(here.cpu), sample_of(second));
+}
+
+TEST_CASE("A member that is detached while a stream runs has no samples any more") {
+    const OneCpu here;
+    const EventGroup first = open_group(here.cpu, kFormat, 2);
+    const EventGroup second = open_group(here.cpu, kFormat, 2);
+    const Meta meta(first, second);
+    RunningStream stream(meta, kPeriod);
+    wait_for(stream.ring(here.cpu), sample_of(first));
+    REQUIRE(meta.detach(0) == 0);
+    REQUIRE_FALSE(any_within_50_ms(stream.ring(here.cpu), sample_of(first)));
+    wait_for(stream.ring(here.cpu), sample_of(second));
+
+    // The last one: the CPU has no deadlines, and has them again with a new member.
+    REQUIRE(meta.detach(1) == 0);
+    REQUIRE_FALSE(any_within_50_ms(stream.ring(here.cpu), [](const RingRecord&) { return true; }));
+    REQUIRE(meta.attach(first) == 0);
+    wait_for(stream.ring(here.cpu), sample_of(first));
+}
+
+TEST_CASE("Enable, disable and reset act on a stream at the next deadline") {
+    const OneCpu here;
+    const EventGroup group = open_group(here.cpu, kFormat, 2, true);
+    const Meta meta(group);
+    RunningStream stream(meta, kPeriod);
+    const auto count = [](const RingRecord& r) { return words(r.payload).at(3); };
+    REQUIRE(count(wait_for(stream.ring(here.cpu), sample_of(group))) == 0);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
+    wait_for(stream.ring(here.cpu), [&](const RingRecord& r) { return count(r) > 1'000'000; });
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    stream.ring(here.cpu).drain();
+    const auto stopped = wait_for(stream.ring(here.cpu), sample_of(group));
+    REQUIRE(wait_for(stream.ring(here.cpu), sample_of(group)).payload == stopped.payload);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_RESET) == 0);
+    wait_for(stream.ring(here.cpu), [&](const RingRecord& r) { return count(r) == 0; });
+}
+
+TEST_CASE("A group that grows has samples with its new events after a short time") {
+    const OneCpu here;
+    EventGroup group = open_group(here.cpu, kFormat, 1);
+    const Meta meta(group);
+    RunningStream stream(meta, kPeriod);
+    for (int i = 0; i < 20; ++i)
+        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat), here.cpu);
+    const RingRecord sample = wait_for(stream.ring(here.cpu), [](const RingRecord& r) {
+        return r.is_sample() && words(r.payload).at(0) == 21;
+    });
+    REQUIRE(words(sample.payload).size() == 3 + 2 * 21);
+}
+
+TEST_CASE("A member that its PMU has moved has samples in the ring of its new CPU") {
+    const OneCpu here;
+    const int to = online_cpus().front();
+    const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFormat)});
+    const EventGroup other = open_group(to, kFormat, 1);
+    const Meta meta(group, other);
+    RunningStream stream(meta, kPeriod);
+    wait_for(stream.ring(here.cpu), sample_of(group));
+    testpmu_move(here.cpu, to);
+    REQUIRE(wait_for(stream.ring(to), sample_of(group)).cpu == to);
+    REQUIRE_FALSE(any_within_50_ms(stream.ring(here.cpu), sample_of(group)));
+}
+
+TEST_CASE("A member that cannot be read is counted as lost, and the others have samples") {
+    const OneCpu here;
+    const EventGroup broken = group_of(here.cpu, {testpmu_or_skip(kFormat)});
+    const EventGroup group = open_group(here.cpu, kFormat, 1);
+    const Meta meta(broken, group);
+    RunningStream stream(meta, kPeriod);
+    wait_for(stream.ring(here.cpu), sample_of(broken));
+    testpmu_set_read_error(EIO);
+    const RingRecord lost = wait_for(stream.ring(here.cpu), [&](const RingRecord& r) {
+        return !r.is_sample() && r.id == broken.id(0);
+    });
+    REQUIRE(lost.lost >= 1);
+    REQUIRE_FALSE(any_within_50_ms(stream.ring(here.cpu), sample_of(broken)));
+    wait_for(stream.ring(here.cpu), sample_of(group));
+    testpmu_set_read_error(0);
+    wait_for(stream.ring(here.cpu), sample_of(broken));
+}
+
+TEST_CASE("A CPU that goes offline has no deadlines, and has them again when it is back") {
+    MaxStreamPercent no_limit(100);
+    const auto groups = open_everywhere(kFormat, 2);
+    const Meta meta(groups);
+    RunningStream stream(meta, kPeriod);
+    const int cpu = online_cpus().back();
+    wait_for(stream.ring(cpu), sample_of(groups.back()));
+    {
+        const OfflineCpu offline(cpu);
+        REQUIRE_FALSE(any_within_50_ms(stream.ring(cpu), [](const RingRecord&) { return true; }));
+        wait_for(stream.ring(online_cpus().front()), sample_of(groups.front()));
+    }
+    // The old group is dissolved: its counts stand still.
+    const EventGroup fresh = open_group(cpu, kFormat, 2);
+    REQUIRE(meta.attach(fresh) == 0);
+    wait_for(stream.ring(cpu), sample_of(fresh));
+    wait_for(stream.ring(cpu), sample_of(groups.back()));
+}
+
+TEST_CASE("A stream can be started while a CPU is offline, which joins it later") {
+    MaxStreamPercent no_limit(100);
+    const int cpu = online_cpus().back();
+    const auto groups = open_everywhere(kFormat, 2);
+    OfflineCpu offline(cpu);
+    const Meta meta(groups);
+    RunningStream stream(meta, kPeriod);
+    stream.map(cpu);
+    wait_for(stream.ring(online_cpus().front()), sample_of(groups.front()));
+    REQUIRE(stream.ring(cpu).head() == 0);
+    offline.back();
+    wait_for(stream.ring(cpu), sample_of(groups.back()));
+}
+
+TEST_CASE(
+    "In quiet mode an idle CPU is woken once per idle time, and has samples when it is busy") {
+    MaxStreamPercent no_limit(100);
+    const OnFirstCpu here;
+    const int cpu = online_cpus().back();
+    const EventGroup group = open_group(cpu, kFormat, 2);
+    const Meta meta(group);
+    REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
+    RunningStream stream(meta, 1ms);
+    std::this_thread::sleep_for(100ms);
+    stream.ring(cpu).drain();
+
+    const auto before = fdinfo(meta, "stream_deadlines");
+    const auto woken = fdinfo(meta, "stream_idle_wakeups");
+    std::this_thread::sleep_for(1s);
+    // Kernel threads wake now and then.
+    REQUIRE(fdinfo(meta, "stream_deadlines") - before < 300);
+    REQUIRE(fdinfo(meta, "stream_idle_wakeups") - woken < 300);
+
+    stream.ring(cpu).drain();
+    {
+        const BusyCpu busy(cpu);
+        std::this_thread::sleep_for(300ms);
+    }
+    const auto records = stream.ring(cpu).drain();
+    REQUIRE(records.size() > 50);
+}
+
+TEST_CASE("A child has no ring in its memory, and does not end the stream") {
+    const OneCpu here;
+    const EventGroup group = open_group(here.cpu, kFormat, 1);
+    const Meta meta(group);
+    RunningStream stream(meta, kPeriod);
+    void* const ring = &stream.ring(here.cpu).page();
+    REQUIRE(in_child([&] {
+                unsigned char there = 0;
+                return ::mincore(ring, kRingPage, &there) == -1 && errno == ENOMEM ? 0 : 1;
+            }) == 0);
+    stream.ring(here.cpu).drain();
+    wait_for(stream.ring(here.cpu), sample_of(group));
+}

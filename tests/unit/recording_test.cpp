@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: MIT
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <map>
+#include <metagroup/recording.hpp>
+#include <metagroup/recording_writer.hpp>
+#include <random>
+#include <stdexcept>
+#include <string>
+
+#include "error_from.hpp"
+#include "support/synthetic_stream.hpp"
+#include "support/temp_tree.hpp"
+
+using namespace metagroup;
+using namespace metagroup::test;
+using Catch::Matchers::ContainsSubstring;
+using Kind = RecordedEntry::Kind;
+
+namespace {
+
+std::map<Kind, std::uint64_t> count(Recording& recording) {
+    std::map<Kind, std::uint64_t> found;
+    while (const auto entry = recording.next())
+        ++found[entry->kind];
+    return found;
+}
+
+template <typename Number>
+void overwrite(const std::string& path, std::uint64_t offset, Number number) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekp(static_cast<std::streamoff>(offset));
+    file.write(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+// Where the header of a file has it.
+constexpr std::uint64_t kAttrSize = 16;
+constexpr std::uint64_t kDataOffset = 40;
+constexpr std::uint64_t kDataSize = 48;
+
+std::uint64_t word_at(const std::string& path, std::uint64_t offset) {
+    std::ifstream file(path, std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(offset));
+    std::uint64_t word = 0;
+    file.read(reinterpret_cast<char*>(&word), sizeof(word));
+    return word;
+}
+
+struct World {
+    TempTree tree;
+    std::string path = tree.path("recording");
+    SyntheticStream stream{};
+};
+
+}  // namespace
+
+TEST_CASE("a recording has the events, the samples and the lost samples that were written") {
+    World world;
+    world.stream.write_file(world.path, 100);
+    Recording recording(world.path);
+    CHECK(recording.finished());
+    CHECK(recording.period_ns() == SyntheticStream::period);
+    REQUIRE(recording.events().size() == 2);
+    CHECK(recording.events()[0].name == "cycles");
+    CHECK(recording.events()[1].name == "instructions");
+    CHECK(recording.events()[1].leader == 0);
+    CHECK(recording.event_of(SyntheticStream::instructions_id(1)) == 1U);
+    CHECK_FALSE(recording.event_of(1));
+
+    const auto first = recording.next();
+    REQUIRE(first);
+    CHECK(first->kind == Kind::sample);
+    CHECK(first->cpu == 0);
+    CHECK(first->time_ns == SyntheticStream::time(0, 0));
+    CHECK(first->payload.value().value(1) == 2 * SyntheticStream::cycles(0, 0));
+    recording.rewind();
+    CHECK(count(recording) ==
+          std::map<Kind, std::uint64_t>{{Kind::sample, 198}, {Kind::lost, 1}, {Kind::round, 10}});
+    CHECK_FALSE(recording.next());
+}
+
+TEST_CASE("a recording has unit, scale and topology") {
+    World world;
+    auto options = world.stream.options();
+    options.events[1].unit = "Joules";
+    options.events[1].scale = 0.25;
+    RecordingWriter writer(world.path, options);
+    writer.finish();
+    const Recording recording(world.path);
+    CHECK(recording.events()[1].unit == "Joules");
+    CHECK(recording.events()[1].scale == 0.25);
+    REQUIRE_FALSE(recording.topology().empty());
+    CHECK(recording.topology()[0].socket >= 0);
+    CHECK(recording.topology()[0].node >= -1);
+}
+
+TEST_CASE("a recording of a killed writer ends with its last whole record") {
+    World world;
+    RecordingWriter writer(world.path, world.stream.options());
+    world.stream.write(writer, 100);
+    Bytes more;
+    SyntheticStream::sample(more, 0, 100);
+    writer.write(more);
+    SECTION("as it is") {}
+    SECTION("without size of the data") {
+        overwrite<std::uint64_t>(world.path, kDataSize, 0);
+    }
+    SECTION("with a part of a record") {
+        std::ofstream(world.path, std::ios::app) << std::string(24, '\x7f');
+    }
+    Recording recording(world.path);
+    CHECK_FALSE(recording.finished());
+    CHECK(recording.events()[1].name == "instructions");
+    CHECK(count(recording)[Kind::sample] == 199);
+}
+
+TEST_CASE("errors of recordings name file, offset and reason") {
+    World world;
+    world.stream.write_file(world.path, 10);
+    const auto check = [&](const char* reason) {
+        const Error error = error_from([&] {
+            Recording recording(world.path);
+            count(recording);
+        });
+        CHECK(error.cause() == Cause::bad_recording);
+        CHECK_THAT(error.failed(), ContainsSubstring(world.path));
+        CHECK_THAT(error.reason(), ContainsSubstring("offset 0x") && ContainsSubstring(reason));
+    };
+    const std::uint64_t data = word_at(world.path, kDataOffset);
+    SECTION("no recording") {
+        overwrite<char>(world.path, 0, 'X');
+        check("not a perf.data file");
+    }
+    SECTION("the other byte order") {
+        overwrite(world.path, 0, __builtin_bswap64(0x32454c4946524550));
+        check("byte order");
+    }
+    SECTION("a directory") {
+        world.path = world.tree.path();
+        check("not a perf.data file");
+    }
+    SECTION("attributes that are too small") {
+        overwrite<std::uint64_t>(world.path, kAttrSize, 8);
+        check("size of attributes");
+    }
+    SECTION("more data than the file has") {
+        overwrite<std::uint64_t>(world.path, kDataSize, UINT64_MAX / 2);
+        check("exceed the file");
+    }
+    SECTION("a record without a size") {
+        overwrite<std::uint16_t>(world.path, data + 6, 0);
+        check("a record of 0 bytes");
+    }
+    SECTION("a scale that is no number") {
+        constexpr std::uint64_t scale = 1;  // in place of the type of the first update
+        overwrite<std::uint64_t>(world.path, data + 8, scale);
+        overwrite(world.path, data + 24, std::numeric_limits<double>::quiet_NaN());
+        check("no number");
+    }
+    SECTION("data that end within a record") {
+        overwrite(world.path, kDataSize, word_at(world.path, kDataSize) - 4);
+        std::filesystem::resize_file(world.path, data + word_at(world.path, kDataSize));
+        check("bytes are needed");
+    }
+    SECTION("samples without counts") {
+        constexpr std::uint64_t sample_type = 104 + 24;  // of the first attribute
+        overwrite<std::uint64_t>(world.path, sample_type, PERF_SAMPLE_IDENTIFIER);
+        overwrite<std::uint64_t>(world.path, sample_type + sizeof(perf_event_attr) + 16,
+                                 PERF_SAMPLE_IDENTIFIER);
+        check("have no counts");
+    }
+}
+
+TEST_CASE("a file that does not exist is an error that names it") {
+    CHECK_THAT(error_from([] { Recording("/no/such/file"); }).what(),
+               ContainsSubstring("/no/such/file") && ContainsSubstring("No such file"));
+    CHECK_THAT(
+        error_from([] { RecordingWriter("/no/such/file", SyntheticStream{}.options()); }).what(),
+        ContainsSubstring("/no/such/file"));
+}
+
+TEST_CASE("a writer refuses what no reader accepts") {
+    World world;
+    CHECK_THROWS_AS(RecordingWriter(world.path, {}), std::invalid_argument);
+    auto options = world.stream.options();
+    options.events[1].ids.clear();
+    CHECK_THROWS_AS(RecordingWriter(world.path, options), std::invalid_argument);
+    RecordingWriter writer(world.path, world.stream.options());
+    Bytes records;
+    SyntheticStream::sample(records, 0, 0);
+    records.pop_back();
+    CHECK_THROWS_AS(writer.write(records), std::invalid_argument);
+}
+
+// The sanitizers look at this, too.
+TEST_CASE("a damaged recording is read or refused") {
+    World world;
+    world.stream.write_file(world.path, 20);
+    std::ifstream file(world.path, std::ios::binary);
+    const std::string whole(std::istreambuf_iterator<char>(file), {});
+    std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same each time
+    int refused = 0;
+    for (int round = 0; round < 2000; ++round) {
+        std::string damaged = whole;
+        for (int i = 0; i < 3; ++i) {
+            // The header is hit as often as all else.
+            const std::size_t room = random() % 2 == 0 ? 512 : damaged.size();
+            damaged[random() % room] = static_cast<char>(random());
+        }
+        if (random() % 4 == 0) damaged.resize(random() % damaged.size());
+        std::ofstream(world.path, std::ios::binary | std::ios::trunc) << damaged;
+        try {
+            Recording recording(world.path);
+            while (const auto entry = recording.next())
+                if (entry->payload) CHECK(entry->payload->nr() > 0);
+        } catch (const Error& error) {
+            CHECK(error.cause() == Cause::bad_recording);
+            ++refused;
+        }
+    }
+    CHECK(refused > 200);
+}

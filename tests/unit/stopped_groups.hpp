@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: MIT
+// Event groups as CPU hotplug leaves them: their clocks stand still, and they have no siblings.
+#pragma once
+
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <filesystem>
+#include <metagroup/detail/unique_fd.hpp>
+#include <string>
+#include <vector>
+
+namespace metagroup::test {
+
+// A clock that has stood still for so long was stopped.
+constexpr std::chrono::milliseconds kLongStop{150};
+
+// The descriptors of all perf events of this process, ascending.
+inline std::vector<int> perf_descriptors() {
+    std::vector<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code closed;  // the directory's own
+        if (std::filesystem::read_symlink(entry, closed) == "anon_inode:[perf_event]")
+            found.push_back(std::stoi(entry.path().filename()));
+    }
+    std::ranges::sort(found);
+    return found;
+}
+
+inline void stop_clocks() {
+    for (const int event : perf_descriptors())
+        REQUIRE(ioctl(event, PERF_EVENT_IOC_DISABLE, 0) == 0);
+}
+
+// The descriptor stays open, so that its owner can close it.
+inline void remove_event(int event) {
+    const detail::UniqueFd other(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    REQUIRE(dup2(other.get(), event) == event);
+}
+
+}  // namespace metagroup::test

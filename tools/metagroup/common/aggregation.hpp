@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// The rows that counts are added up in: one for all CPUs, or one per CPU, core, socket or node.
+#pragma once
+
+#include <cstddef>
+#include <filesystem>
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/recording.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tool {
+
+enum class AggrMode { all, cpu, core, socket, node };
+
+struct Place {
+    std::string name;  // as in perf stat: CPU3, S0-D0-C1, S0, N0; empty for all CPUs
+    std::size_t cpus = 0;
+};
+
+class Aggregation {
+  public:
+    // `sysfs` is the directory of the machine's CPUs and nodes.
+    // \throws std::system_error if the topology of a CPU cannot be read.
+    Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
+                const std::filesystem::path& sysfs = "/sys/devices/system");
+    // `topology` is that of another machine, by CPU. Unknown sockets and cores
+    // are -1.
+    Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
+                std::span<const metagroup::CpuPlace> topology);
+
+    const std::vector<Place>& places() const { return places_; }
+    std::size_t index_of(int cpu) const { return index_[static_cast<std::size_t>(cpu)]; }
+
+  private:
+    template <typename KeyOf>
+    void find_places(const metagroup::CpuList& cpus, const KeyOf& key_of);
+
+    std::vector<Place> places_;
+    std::vector<std::size_t> index_;  // by CPU
+};
+
+}  // namespace tool

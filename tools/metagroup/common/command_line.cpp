@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: MIT
+#include "common/command_line.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <limits>
+#include <string_view>
+
+#include "suggestion.hpp"
+
+namespace tool {
+namespace {
+
+using metagroup::detail::did_you_mean;
+using std::chrono::nanoseconds;
+
+struct Unit {
+    std::string_view name;
+    double ns;
+};
+constexpr std::array<Unit, 5> kUnits{
+    {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}}};
+constexpr double kLongest = 1e15;  // ns: eleven days
+
+// Nanoseconds; nothing if the text is no time.
+std::optional<double> parse_time(std::string_view text, nanoseconds bare) {
+    double number = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, number);
+    if (error != std::errc{} || std::isnan(number)) return std::nullopt;
+    const std::string_view unit(end, static_cast<std::size_t>(last - end));
+    if (unit.empty()) return number * static_cast<double>(bare.count());
+    const auto* const found = std::ranges::find(kUnits, unit, &Unit::name);
+    if (found == kUnits.end()) return std::nullopt;
+    return number * found->ns;
+}
+
+void collect(const CLI::App& app, std::vector<const CLI::Option*>& found) {
+    for (const CLI::Option* option : app.get_options())
+        if (std::ranges::find(found, option) == found.end()) found.push_back(option);
+    for (const CLI::App* sub : subcommands_of(app))
+        if (sub->get_name().empty()) collect(*sub, found);
+}
+
+std::vector<std::string> subcommand_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::App* sub : subcommands_of(app))
+        if (!sub->get_name().empty() && !sub->get_group().empty()) names.push_back(sub->get_name());
+    return names;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+    std::vector<std::string> names;
+    for (const CLI::Option* option : options_of(app))
+        for (const std::string& name : option->get_lnames())
+            names.push_back("--" + name);
+    return names;
+}
+
+}  // namespace
+
+// CLI11's own conversion reads -1 as 2^64-1, and 010 as eight.
+CLI::Option* add_count(CLI::App& app, const std::string& name, std::optional<std::uint32_t>& count,
+                       const std::string& help) {
+    const auto set = [name, &count](const std::string& text) {
+        std::uint32_t number = 0;
+        const char* const last = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data(), last, number);
+        if (error != std::errc{} || end != last || number == 0)
+            throw CLI::ValidationError(name,
+                                       fmt::format("\"{}\" is not a number from 1 to {}", text,
+                                                   std::numeric_limits<std::uint32_t>::max()));
+        count = number;
+    };
+    return app.add_option_function<std::string>(name, set, help)->type_name("N");
+}
+
+// CLI11's own units keep six digits of a number.
+CLI::Option* add_duration(CLI::App& app, const std::string& name,
+                          std::optional<nanoseconds>& duration, nanoseconds bare, nanoseconds least,
+                          const std::string& help) {
+    const auto set = [=, &duration, name = name.substr(name.find("--"))](const std::string& text) {
+        const auto ns = parse_time(text, bare);
+        if (!ns)
+            throw CLI::ValidationError(
+                name, fmt::format("\"{}\" is not a time: a number, and ns, us, ms, s or min, as in "
+                                  "100us or 2s",
+                                  text));
+        if (*ns < static_cast<double>(least.count()) || *ns > kLongest)
+            throw CLI::ValidationError(name,
+                                       fmt::format("{} is not between {} us and {:.0f} s", text,
+                                                   least.count() / 1000, kLongest / 1e9));
+        duration = nanoseconds(std::llround(*ns));
+    };
+    return app.add_option_function<std::string>(name, set, help)->type_name("TIME");
+}
+
+void add_aggregation(CLI::App& app, AggrMode& mode) {
+    CLI::Option_group* rows = app.add_option_group("rows");
+    const auto add = [&](const char* name, AggrMode value, const char* help) {
+        rows->add_option(app.add_flag_callback(
+            name, [&mode, value] { mode = value; }, help));
+    };
+    add("-A,--per-cpu", AggrMode::cpu, "a row for each CPU");
+    add("--per-core", AggrMode::core, "for each core");
+    add("--per-socket", AggrMode::socket, "for each socket");
+    add("--per-node", AggrMode::node, "for each NUMA node");
+    rows->require_option(0, 1);
+}
+
+CLI::Validator not_empty() {
+    return {[](const std::string& text) { return text.empty() ? "must not be empty" : ""; }, ""};
+}
+
+std::vector<const CLI::App*> subcommands_of(const CLI::App& app) {
+    return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
+std::vector<const CLI::Option*> options_of(const CLI::App& app) {
+    std::vector<const CLI::Option*> found;
+    collect(app, found);
+    return found;
+}
+
+std::string describe_unknown_word(const CLI::App& app) {
+    const std::vector<CLI::App*> called = app.get_subcommands();
+    std::vector<std::string> words = app.remaining();
+    const bool before_subcommand = called.empty() || !words.empty();
+    const CLI::App& where = before_subcommand ? app : *called.front();
+    if (!before_subcommand) words = where.remaining();
+    if (words.empty()) return "";
+    const std::string of = before_subcommand ? "" : where.get_name() + ": ";
+    const std::string word = words.front();
+    if (word.starts_with('-')) {
+        const std::string option = word.substr(0, word.find('='));
+        return fmt::format("{}unknown option \"{}\"; {}", of, option,
+                           did_you_mean(option, option_names(where), "see --help"));
+    }
+    if (!before_subcommand)
+        return fmt::format("{}unexpected argument \"{}\"; see --help", of, word);
+    const std::vector<std::string> names = subcommand_names(app);
+    return fmt::format(
+        "unknown subcommand \"{}\"; {}", word,
+        did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
+}
+
+}  // namespace tool

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: MIT
+// Output formats of counts: text for people, CSV and JSON for programs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "common/aggregation.hpp"
+#include "common/output.hpp"
+#include "common/overhead.hpp"
+#include "common/totals.hpp"
+
+namespace tool {
+
+// Common to all rows.
+struct Subject {
+    const Aggregation& rows;
+    const std::vector<Column>& columns;
+    const Metrics& metrics;
+    std::string target;  // 'system wide', or the command
+    std::string cgroup;  // empty: all tasks
+    std::string backend;
+};
+
+class Report {
+  public:
+    virtual ~Report() = default;
+
+    // The counts of an interval that ended so many seconds after the start.
+    virtual void interval(double seconds, const Totals& totals) = 0;
+    // The counts from start to end.
+    virtual void whole(double seconds, const Totals& totals) = 0;
+    virtual void overhead(const Overhead& overhead) = 0;
+};
+
+std::unique_ptr<Report> make_text_report(Output& output, Subject subject);
+std::unique_ptr<Report> make_csv_report(Output& output, Subject subject, std::string separator);
+std::unique_ptr<Report> make_json_report(Output& output, Subject subject);
+
+}  // namespace tool

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+#include "common/process.hpp"
+
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <exception>
+
+namespace tool {
+namespace {
+
+// From SIGTERM to SIGKILL.
+constexpr std::chrono::seconds kGrace(2);
+
+}  // namespace
+
+void restore_signals() {
+    for (const int signal : {SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGCHLD})
+        std::signal(signal, SIG_DFL);
+    sigset_t none;
+    ::sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+Signals::Signals(std::initializer_list<int> signals) {
+    ::sigemptyset(&signals_);
+    for (const int signal : signals) {
+        struct sigaction now {};
+        ::sigaction(signal, nullptr, &now);
+        if (now.sa_handler != SIG_IGN) ::sigaddset(&signals_, signal);
+    }
+    if (::sigprocmask(SIG_BLOCK, &signals_, &before_) != 0)
+        throw std::system_error(errno, std::generic_category(), "sigprocmask");
+}
+
+Signals::~Signals() {
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
+}
+
+int Signals::wait_until(Clock::time_point deadline) const {
+    for (;;) {
+        const timespec timeout = time_left(deadline);
+        const int signal = ::sigtimedwait(&signals_, nullptr, &timeout);
+        if (signal > 0) return signal;
+        if (errno == EAGAIN) return 0;
+        if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "sigtimedwait");
+    }
+}
+
+timespec time_left(Signals::Clock::time_point deadline) {
+    using std::chrono::nanoseconds;
+    using std::chrono::seconds;
+    const nanoseconds left =
+        std::max(nanoseconds(0), nanoseconds(deadline - Signals::Clock::now()));
+    const auto whole = std::chrono::duration_cast<seconds>(left);
+    return {.tv_sec = whole.count(), .tv_nsec = (left - whole).count()};
+}
+
+CommandError::CommandError(int error, const std::string& command)
+    : std::system_error(error, std::generic_category(), "cannot run " + command) {}
+
+Child::Child(std::vector<std::string> command, const Signals& signals) : signals_(signals) {
+    std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
+    for (std::string& word : command)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    sigset_t none;
+    ::sigemptyset(&none);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const int error =
+        ::posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
+    if (error == EAGAIN || error == ENOMEM)
+        throw std::system_error(error, std::generic_category(), "cannot start a process");
+    if (error != 0) throw CommandError(error, command.front());
+}
+
+Child::~Child() {
+    try {
+        terminate();
+        wait();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "metagroup: %s\n", error.what());
+    }
+}
+
+std::optional<int> Child::reap(int options) {
+    if (status_) return status_;
+    int status = 0;
+    pid_t got = 0;
+    do {
+        got = ::waitpid(pid_, &status, options);
+    } while (got < 0 && errno == EINTR);
+    if (got < 0) throw std::system_error(errno, std::generic_category(), "waitpid");
+    if (got == 0) return std::nullopt;
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return status_;
+}
+
+std::optional<int> Child::status() {
+    return reap(WNOHANG);
+}
+
+void Child::terminate() {
+    if (status()) return;
+    ::kill(pid_, SIGTERM);
+    ::kill(pid_, SIGCONT);  // a stopped process takes no other signal
+}
+
+int Child::wait() {
+    const auto deadline = Signals::Clock::now() + kGrace;
+    while (!status()) {
+        if (signals_.wait_until(deadline) == SIGCHLD) continue;
+        ::kill(pid_, SIGKILL);
+        reap(0);
+    }
+    return *status_;
+}
+
+}  // namespace tool

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: MIT
+// The signals of this process, and the command that it runs.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <vector>
+
+namespace tool {
+
+// Undoes what the parent process has set: scripts start background processes with SIGINT ignored,
+// other parents ignore SIGCHLD or SIGPIPE, or leave signals blocked. SIGHUP stays ignored, for
+// nohup(1).
+void restore_signals();
+
+// Blocks signals, so that they are taken by waiting and none is lost between two waits.
+class Signals {
+  public:
+    using Clock = std::chrono::steady_clock;
+
+    // Signals that are ignored stay ignored.
+    explicit Signals(std::initializer_list<int> signals);
+    ~Signals();
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
+
+    // Sleeps until the deadline or a signal. \return the signal, or 0.
+    int wait_until(Clock::time_point deadline) const;
+
+    const sigset_t& all() const { return signals_; }
+
+  private:
+    sigset_t signals_{};
+    sigset_t before_{};
+};
+
+// The time to the deadline, for system calls; zero if it is over.
+timespec time_left(Signals::Clock::time_point deadline);
+
+// The command cannot be run.
+class CommandError : public std::system_error {
+  public:
+    CommandError(int error, const std::string& command);
+
+    // As in env(1): 127 if there is no such command, 126 if it cannot be executed.
+    int exit_status() const { return code().value() == ENOENT ? 127 : 126; }
+};
+
+// The command that is counted while it runs. The destructor ends it.
+class Child {
+  public:
+    // `signals` must include SIGCHLD, and outlive this.
+    // \throws CommandError that names the command.
+    Child(std::vector<std::string> command, const Signals& signals);
+    ~Child();
+    Child(const Child&) = delete;
+    Child& operator=(const Child&) = delete;
+
+    // The exit status as a shell has it, once the command has ended. Does not wait.
+    std::optional<int> status();
+    // Sends SIGTERM unless the command has ended. Does not wait.
+    void terminate();
+    // Waits for the end. Kills the command if it does not end soon, or if another signal arrives.
+    int wait();
+
+  private:
+    std::optional<int> reap(int options);
+
+    const Signals& signals_;
+    pid_t pid_ = -1;
+    std::optional<int> status_;
+};
+
+}  // namespace tool

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: MIT
+// Numbers, times and paragraphs as text for terminals. A character of UTF-8 takes one column.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+std::size_t display_width(std::string_view text);
+
+// The first characters that fit into so many columns.
+std::string_view clip(std::string_view text, std::size_t columns);
+
+// Broken at blanks into lines of so many columns; a longer word has a line of its own.
+std::vector<std::string> fold(std::string_view text, std::size_t width);
+
+struct Columns {
+    std::size_t indent = 0;  // where names begin
+    std::size_t text = 0;    // where texts begin
+    std::size_t width = 80;  // of a line
+};
+
+// A name and its folded text. The text begins a line below if the name reaches into its column.
+std::string entry(std::string_view name, std::string_view text, const Columns& columns);
+
+enum class Digits { plain, grouped };
+
+// Appends a number with so many decimals, right-aligned; grouped as 1,234,567.89 in every locale.
+// Converts integers, which takes a tenth of the time of floating-point numbers.
+void append_decimal(std::string& text, double value, unsigned decimals, std::size_t width,
+                    Digits digits);
+
+// Three digits and k, M, G, T, P or E, in at most five characters: 0, 0.05, 1.23, 999, 1.00k,
+// 12.3M. Larger numbers have an exponent.
+std::string short_number(double value);
+
+// In the unit that fits: 250 us, 1.5 s.
+std::string with_unit(std::chrono::nanoseconds time);
+
+}  // namespace tool

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: MIT
+#include "common/totals.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+namespace tool {
+namespace {
+
+struct Known {
+    std::string_view event, divisor, name, unit;
+    bool percent;
+};
+
+constexpr auto kRatios = std::to_array<Known>({
+    {"instructions", "cycles", "IPC", "insn per cycle", false},
+    {"cycles", "cpu-clock", "GHz", "GHz", false},
+    {"branch-misses", "branches", "branch-miss", "of all branches", true},
+    {"cache-misses", "cache-references", "cache-miss", "of all cache refs", true},
+    {"L1-dcache-load-misses", "L1-dcache-loads", "L1d-miss", "of all L1-dcache accesses", true},
+    {"LLC-load-misses", "LLC-loads", "LLC-miss", "of all LL-cache accesses", true},
+    {"dTLB-load-misses", "dTLB-loads", "dTLB-miss", "of all dTLB cache accesses", true},
+    {"iTLB-load-misses", "iTLB-loads", "iTLB-miss", "of all iTLB cache accesses", true},
+});
+
+constexpr auto kClocks = std::to_array<std::string_view>({"cpu-clock", "task-clock"});
+
+// The name without modifiers, as cycles of cycles:u. Both events of a ratio need the same
+// modifiers.
+std::string_view stem(std::string_view name) {
+    return name.substr(0, name.find(':'));
+}
+
+std::string_view modifiers(std::string_view name) {
+    const auto colon = name.find(':');
+    return colon == name.npos ? std::string_view{} : name.substr(colon);
+}
+
+std::optional<std::size_t> find(const std::vector<Column>& columns, std::string_view event,
+                                std::string_view with) {
+    const auto found = std::ranges::find_if(columns, [&](const Column& column) {
+        return stem(column.event) == event && modifiers(column.event) == with;
+    });
+    if (found == columns.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - columns.begin());
+}
+
+inline void add_to(Count& count, std::optional<std::uint64_t> counted, double scale,
+                   std::uint64_t enabled, std::uint64_t running) {
+    count.enabled += enabled;
+    count.running += running;
+    if (!counted) return;
+    const auto value = metagroup::scale_count(*counted, enabled, running);
+    if (!value) return;
+    count.value += *value * scale;
+    ++count.cpus;
+}
+
+}  // namespace
+
+double Count::coverage() const {
+    return enabled == 0 ? 0 : static_cast<double>(running) / static_cast<double>(enabled);
+}
+
+Totals::Totals(std::span<const metagroup::GroupSpec> groups,
+               std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows) {
+    std::vector<std::size_t> first_column;
+    for (const metagroup::GroupSpec& spec : groups) {
+        first_column.push_back(columns_.size());
+        for (const metagroup::EventSpec& event : spec.events)
+            columns_.push_back({event.name, event.unit, event.scale});
+    }
+    for (const auto& member : members) {
+        const std::size_t place = rows.index_of(member.cpu);
+        targets_.push_back({place * columns_.size(), first_column[member.group],
+                            groups[member.group].events.size()});
+    }
+    counts_.resize(rows.places().size() * columns_.size());
+}
+
+Totals::Totals(std::vector<Column> columns, const Aggregation& rows)
+    : columns_(std::move(columns)), counts_(rows.places().size() * columns_.size()) {}
+
+void Totals::clear() {
+    std::ranges::fill(counts_, Count{});
+}
+
+void Totals::add(const metagroup::Delta& delta) {
+    for (std::size_t i = 0; i < delta.size(); ++i) {
+        const metagroup::MemberDelta member = delta[i];
+        const auto enabled = member.time_enabled();
+        const auto running = member.time_running();
+        if (!enabled || !running) continue;
+        const Target& target = targets_[i];
+        for (std::size_t event = 0; event < target.events; ++event) {
+            const std::size_t column = target.column + event;
+            add_to(counts_[target.place + column], member.raw(event), columns_[column].scale,
+                   *enabled, *running);
+        }
+    }
+}
+
+void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
+                 std::uint64_t enabled, std::uint64_t running) {
+    add_to(counts_[place * columns_.size() + column], counted, columns_[column].scale, enabled,
+           running);
+}
+
+bool is_clock(std::string_view event) {
+    return std::ranges::find(kClocks, stem(event)) != kClocks.end();
+}
+
+Metrics::Metrics(const std::vector<Column>& columns) {
+    for (const Column& column : columns) {
+        Formula formula;
+        const std::string_view event = stem(column.event);
+        formula.clock = is_clock(event);
+        for (const Known& known : kRatios) {
+            if (known.event != event) continue;
+            const auto divisor = find(columns, known.divisor, modifiers(column.event));
+            if (divisor) formula.ratio = Ratio{*divisor, known.name, known.unit, known.percent};
+        }
+        formulas_.push_back(formula);
+    }
+}
+
+std::optional<Metric> Metrics::of(const Totals& totals, std::size_t place,
+                                  std::size_t column) const {
+    return formulas_[column].ratio ? ratio(totals, place, column) : rate(totals, place, column);
+}
+
+std::optional<Metric> Metrics::rate(const Totals& totals, std::size_t place,
+                                    std::size_t column) const {
+    const Count& count = totals.at(place, column);
+    if (!count.known()) return std::nullopt;
+    // Wall time: the enabled times of all CPUs were added up.
+    const double seconds =
+        static_cast<double>(count.enabled) / 1e9 / static_cast<double>(count.cpus);
+    if (seconds == 0) return std::nullopt;
+    if (formulas_[column].clock) return Metric{count.value / 1e9 / seconds, "CPUs utilized", false};
+    return Metric{count.value / seconds, "/sec", false};
+}
+
+std::optional<Metric> Metrics::ratio(const Totals& totals, std::size_t place,
+                                     std::size_t column) const {
+    const auto& ratio = formulas_[column].ratio;
+    const Count& count = totals.at(place, column);
+    if (!ratio || !count.known()) return std::nullopt;
+    const Count& divisor = totals.at(place, ratio->divisor);
+    if (!divisor.known() || divisor.value == 0) return std::nullopt;
+    return Metric{count.value / divisor.value * (ratio->percent ? 100 : 1), ratio->unit,
+                  ratio->percent};
+}
+
+}  // namespace tool

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: MIT
+// Sums of counts in rows and columns, and the figures beside them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/delta.hpp>
+#include <metagroup/metagroup.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "common/aggregation.hpp"
+
+namespace tool {
+
+// The count of an event at a place; an estimate if the event was not on the PMU all the time.
+struct Count {
+    double value = 0;           // in the event's unit
+    std::uint64_t enabled = 0;  // ns, of all CPUs
+    std::uint64_t running = 0;  // ns
+    std::size_t cpus = 0;       // that have a count
+
+    bool known() const { return cpus > 0 && running > 0; }
+    // The part of the enabled time for which it was counted, 0 to 1.
+    double coverage() const;
+};
+
+// The events of all groups, one column each.
+struct Column {
+    std::string event;
+    std::string unit;
+    double scale = 1;
+};
+
+// Sums of deltas: a row for each place, a column for each event. Adding allocates nothing.
+class Totals {
+  public:
+    Totals(const metagroup::MetaGroup& group, const Aggregation& rows)
+        : Totals(group.groups(), group.members(), rows) {}
+    Totals(std::span<const metagroup::GroupSpec> groups,
+           std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows);
+
+    Totals(std::vector<Column> columns, const Aggregation& rows);
+
+    void clear();
+    void add(const metagroup::Delta& delta);
+    // Adds what an event counted on one CPU, and its times in ns.
+    void add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
+             std::uint64_t enabled, std::uint64_t running);
+
+    const std::vector<Column>& columns() const { return columns_; }
+    const Count& at(std::size_t place, std::size_t column) const {
+        return counts_[place * columns_.size() + column];
+    }
+
+  private:
+    struct Target {
+        std::size_t place = 0;   // first of counts_
+        std::size_t column = 0;  // first of columns_
+        std::size_t events = 0;
+    };
+
+    std::vector<Column> columns_;
+    std::vector<Target> targets_;  // by member
+    std::vector<Count> counts_;
+};
+
+// A figure beside a count: its rate, or its ratio to another count.
+struct Metric {
+    double value = 0;
+    std::string_view unit;  // as in perf stat: insn per cycle, of all branches, /sec
+    bool percent = false;
+};
+
+// True for events that count nanoseconds of CPU time.
+bool is_clock(std::string_view event);
+
+// The metric of each column is chosen once, so that computing it is cheap.
+class Metrics {
+  public:
+    struct Ratio {
+        std::size_t divisor = 0;  // a column
+        std::string_view name;    // short, as in IPC
+        std::string_view unit;
+        bool percent = false;
+    };
+
+    explicit Metrics(const std::vector<Column>& columns);
+
+    // As perf stat: the ratio if the column has one, else the rate.
+    std::optional<Metric> of(const Totals& totals, std::size_t place, std::size_t column) const;
+
+    // Per second; of a clock, CPUs utilized. Nothing if the event was not counted.
+    std::optional<Metric> rate(const Totals& totals, std::size_t place, std::size_t column) const;
+    // Nothing if the column has no ratio, or one of its events was not counted.
+    std::optional<Metric> ratio(const Totals& totals, std::size_t place, std::size_t column) const;
+    const std::optional<Ratio>& ratio_of(std::size_t column) const {
+        return formulas_[column].ratio;
+    }
+
+  private:
+    struct Formula {
+        bool clock = false;
+        std::optional<Ratio> ratio;
+    };
+
+    std::vector<Formula> formulas_;
+};
+
+}  // namespace tool

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: MIT
+#include "info/facts.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <linux/capability.h>
+#include <linux/perf_metagroup.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/detail/unique_fd.hpp>
+#include <metagroup/event_group.hpp>
+#include <metagroup/event_spec.hpp>
+#include <metagroup/known_events.hpp>
+#include <metagroup/payload.hpp>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <sstream>
+#include <string_view>
+#include <system_error>
+
+#include "common/aggregation.hpp"
+#include "common/selection.hpp"
+
+namespace tool {
+namespace {
+
+using metagroup::CpuList;
+using metagroup::EventGroup;
+using metagroup::EventSpec;
+using metagroup::GroupSpec;
+
+struct Bit {
+    std::uint64_t mask;
+    std::string_view name;
+};
+
+constexpr unsigned kPerfmon = 38;  // newer than some kernel headers
+
+// The capabilities that the checks depend on.
+constexpr auto kCapabilities = std::to_array<Bit>({
+    {1ULL << kPerfmon, "CAP_PERFMON"},
+    {1ULL << CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+    {1ULL << CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE"},
+    {1ULL << CAP_DAC_OVERRIDE, "CAP_DAC_OVERRIDE"},
+});
+
+constexpr auto kFeatures = std::to_array<Bit>({
+    {PERF_METAGROUP_FEATURE_FRAMED, "framed"},
+    {PERF_METAGROUP_FEATURE_SWEEP, "sweep"},
+    {PERF_METAGROUP_FEATURE_MAP, "map"},
+    {PERF_METAGROUP_FEATURE_QUIET, "quiet"},
+    {PERF_METAGROUP_FEATURE_SKIP_ISOLATED, "skip-isolated"},
+});
+
+Json names_of(std::uint64_t bits, std::span<const Bit> known) {
+    Json names = Json::array();
+    for (const Bit& bit : known)
+        if ((bits & bit.mask) != 0) names.push_back(bit.name);
+    return names;
+}
+
+// Newer modules may have features that are unknown here.
+Json features(std::uint64_t bits) {
+    Json names = names_of(bits, kFeatures);
+    for (const Bit& bit : kFeatures)
+        bits &= ~bit.mask;
+    if (bits != 0) names.push_back(fmt::format("{:#x}", bits));
+    return names;
+}
+
+Json capabilities(const System& system) {
+    const Json mask = system.field("proc/self/status", "CapEff");
+    const std::string text = mask.is_null() ? "" : mask.get<std::string>();
+    std::uint64_t bits = 0;
+    if (std::from_chars(text.data(), text.data() + text.size(), bits, 16).ec != std::errc{})
+        return nullptr;
+    return names_of(bits, kCapabilities);
+}
+
+Json in_virtual_machine(const Json& flags) {
+    if (flags.is_null()) return nullptr;
+    return (flags.get<std::string>() + ' ').find("hypervisor ") != std::string::npos;
+}
+
+Json count_places(const System& system, AggrMode mode) {
+    try {
+        const auto online = system.read("sys/devices/system/cpu/online");
+        if (!online) return nullptr;
+        const auto sysfs = system.path("sys/devices/system");
+        return Aggregation(mode, CpuList::parse(*online), sysfs).places().size();
+    } catch (const std::exception&) {
+        return nullptr;
+    }
+}
+
+// A list of CPUs as in sysfs; older kernels write "(null)" for an empty list.
+Json cpus(const System& system, const std::string& file) {
+    Json list = system.text("sys/devices/system/cpu/" + file);
+    if (list == "(null)") list = "";
+    return list;
+}
+
+Json seccomp(const System& system) {
+    const Json mode = system.field("proc/self/status", "Seccomp");
+    if (mode == "0") return "off";
+    if (mode == "1") return "strict";
+    if (mode == "2") return "filter";
+    return nullptr;
+}
+
+// Only the first namespace maps the whole range of numbers to itself.
+Json in_first_user_namespace(const System& system) {
+    const auto map = system.read("proc/self/uid_map");
+    if (!map) return nullptr;
+    std::istringstream words(*map);
+    std::uint64_t inside = 1;
+    std::uint64_t outside = 1;
+    std::uint64_t count = 0;
+    words >> inside >> outside >> count;
+    return inside == 0 && outside == 0 && count == UINT32_MAX;
+}
+
+// The word in brackets: [none] integrity confidentiality.
+Json lockdown(const System& system) {
+    const auto text = system.read("sys/kernel/security/lockdown");
+    if (!text) return nullptr;
+    const std::size_t open = text->find('[');
+    const std::size_t close = text->find(']');
+    if (open == text->npos || close == text->npos || close < open) return nullptr;
+    return text->substr(open + 1, close - open - 1);
+}
+
+Json limit(rlim_t value) {
+    return value == RLIM_INFINITY ? Json("unlimited") : Json(value);
+}
+
+// Without the library, which refuses a module of another ABI.
+std::optional<perf_metagroup_info> query_module(const std::string& device) {
+    const metagroup::detail::UniqueFd fd(::open(device.c_str(), O_RDWR | O_CLOEXEC));
+    perf_metagroup_info info{};
+    info.size = sizeof(info);
+    if (!fd || ::ioctl(fd.get(), PERF_METAGROUP_IOC_INFO, &info) != 0) return std::nullopt;
+    return info;
+}
+
+// Mode, user and group; null if there is no such file.
+Json permissions(const std::string& device) {
+    constexpr mode_t bits = 07777;
+    struct stat status {};
+    if (::stat(device.c_str(), &status) != 0) return nullptr;
+    return fmt::format("{:04o} {}:{}", status.st_mode & bits, status.st_uid, status.st_gid);
+}
+
+// Reads the group, since opening does not prove that it fits: arm64 leaves the leader out when it
+// checks the size of a group.
+bool counts(const EventSpec& event, std::size_t times, int cpu) {
+    try {
+        auto group = EventGroup::open(GroupSpec{std::vector<EventSpec>(times, event)}, cpu);
+        group.enable();
+        std::vector<std::byte> bytes(group.payload_size());
+        const std::size_t got = group.read(bytes);
+        const auto payload =
+            metagroup::Payload::parse(std::span(bytes).first(got), group.read_format());
+        return payload && payload->time_running().value_or(0) > 0;
+    } catch (const std::system_error&) {
+        return false;
+    }
+}
+
+// The size of the largest group of one event that can be counted now, beside other users of the
+// PMU. Null if the event cannot be counted, or without limit, as clocks.
+Json largest_group(const std::string& name) {
+    constexpr std::size_t endless = 32;
+    const EventSpec event = metagroup::parse_events(name).front().events.front();
+    const CpuList cpus = event.cpus.value_or(CpuList::online());
+    const int cpu = cpus.empty() ? 0 : *cpus.begin();
+    if (!counts(event, 1, cpu) || counts(event, endless, cpu)) return nullptr;
+    std::size_t size = 1;
+    while (counts(event, size + 1, cpu))
+        ++size;
+    return size;
+}
+
+Json counters(const std::vector<std::string>& events) {
+    for (const std::string& name : events) {
+        Json size = largest_group(name);
+        if (!size.is_null()) return size;
+    }
+    return nullptr;
+}
+
+}  // namespace
+
+bool System::has(const std::string& file) const {
+    std::error_code ignored;
+    return std::filesystem::exists(path(file), ignored);
+}
+
+std::optional<std::string> System::read(const std::string& file) const {
+    std::ifstream stream(path(file));
+    if (!stream) return std::nullopt;
+    std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (stream.bad()) return std::nullopt;
+    text.erase(text.find_last_not_of(" \t\n") + 1);
+    return text;
+}
+
+Json System::text(const std::string& file) const {
+    const auto text = read(file);
+    return text ? Json(*text) : Json(nullptr);
+}
+
+Json System::number(const std::string& file) const {
+    const auto text = read(file);
+    long number = 0;
+    if (!text ||
+        std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc{})
+        return nullptr;
+    return number;
+}
+
+Json System::field(const std::string& file, const std::string& name) const {
+    std::istringstream lines(read(file).value_or(""));
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t colon = line.find(':');
+        if (colon == line.npos ||
+            line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1) != name)
+            continue;
+        const std::size_t value = line.find_first_not_of(" \t", colon + 1);
+        return value == line.npos ? "" : line.substr(value);
+    }
+    return nullptr;
+}
+
+std::vector<std::string> System::list(const std::string& directory) const {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (std::filesystem::directory_iterator entry(path(directory), error), end;
+         !error && entry != end; entry.increment(error))
+        names.push_back(entry->path().filename());
+    std::ranges::sort(names);
+    return names;
+}
+
+Json kernel_facts(const System& system) {
+    utsname name{};
+    ::uname(&name);
+    return {{"release", name.release},
+            {"version", name.version},
+            {"architecture", name.machine},
+            {"cpu-model", system.field("proc/cpuinfo", "model name")},
+            {"virtual-machine", in_virtual_machine(system.field("proc/cpuinfo", "flags"))}};
+}
+
+Json cpu_facts(const System& system) {
+    return {{"possible", cpus(system, "possible")},
+            {"present", cpus(system, "present")},
+            {"online", cpus(system, "online")},
+            {"offline", cpus(system, "offline")},
+            {"cores", count_places(system, AggrMode::core)},
+            {"sockets", count_places(system, AggrMode::socket)},
+            {"nodes", count_places(system, AggrMode::node)},
+            {"isolated", cpus(system, "isolated")},
+            {"nohz-full", cpus(system, "nohz_full")}};
+}
+
+Json privilege_facts(const System& system) {
+    return {{"uid", ::getuid()},
+            {"effective-uid", ::geteuid()},
+            {"capabilities", capabilities(system)},
+            {"first-user-namespace", in_first_user_namespace(system)},
+            {"seccomp", seccomp(system)},
+            {"lockdown", lockdown(system)},
+            {"perf-event-paranoid", system.number("proc/sys/kernel/perf_event_paranoid")},
+            {"nmi-watchdog", system.number("proc/sys/kernel/nmi_watchdog")}};
+}
+
+Json limit_facts() {
+    rlimit files{};
+    ::getrlimit(RLIMIT_NOFILE, &files);
+    Json facts{{"open-files-soft", limit(files.rlim_cur)},
+               {"open-files-hard", limit(files.rlim_max)},
+               {"needed-by-default-events", nullptr},
+               {"needed-with-module", nullptr}};
+    try {
+        const auto options = Selection().options();
+        std::size_t events = 0;
+        for (const GroupSpec& group : options.groups)
+            events += group.events.size();
+        facts["needed-by-default-events"] = events * options.cpus->size();
+        // The module keeps the leaders open by itself.
+        facts["needed-with-module"] = (events - options.groups.size()) * options.cpus->size();
+    } catch (const std::exception&) {
+        // The check of the default events reports the reason.
+        return facts;
+    }
+    return facts;
+}
+
+Json module_facts(const System& system, const std::string& device) {
+    const std::string module = "sys/module/perf_metagroup";
+    const auto info = query_module(device);
+    const auto answer = [&](auto value) { return info ? Json(value(*info)) : Json(nullptr); };
+    const Json mode = permissions(device);
+    return {{"loaded", system.has(module)},
+            {"version", system.text(module + "/version")},
+            {"source-version", system.text(module + "/srcversion")},
+            {"device", device},
+            {"device-exists", !mode.is_null()},
+            {"device-permissions", mode},
+            {"answers", info.has_value()},
+            {"abi", answer([](const auto& of) { return of.abi; })},
+            {"features", answer([](const auto& of) { return features(of.features); })},
+            {"max-members", answer([](const auto& of) { return of.max_members; })},
+            {"max-members-per-cpu", answer([](const auto& of) { return of.max_per_cpu; })},
+            {"max-snapshot-bytes", answer([](const auto& of) { return of.max_snapshot; })}};
+}
+
+Json pmu_facts(const System& system) {
+    const std::string devices = "sys/bus/event_source/devices/";
+    const auto known = metagroup::known_events();
+    Json pmus = Json::array();
+    for (const std::string& name : system.list(devices)) {
+        const std::string directory = devices + name + '/';
+        std::vector<std::string> events;
+        for (const metagroup::KnownEvent& event : known)
+            if (event.source == "sysfs" && event.pmu == name) events.push_back(event.name);
+        const auto mask = system.read(directory + "cpumask");
+        Json caps = Json::object();
+        for (const std::string& cap : system.list(directory + "caps"))
+            caps[cap] = system.text(fmt::format("{}caps/{}", directory, cap));
+        pmus.push_back({{"pmu", name},
+                        {"type", system.number(directory + "type")},
+                        {"cpus", (mask ? mask : system.read(directory + "cpus")).value_or("all")},
+                        {"events", events.size()},
+                        {"counters", counters(events)},
+                        {"caps", caps}});
+    }
+    return pmus;
+}
+
+}  // namespace tool

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// The samples of a recording, added up over intervals, and the distributions of their figures.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/recording.hpp>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "common/aggregation.hpp"
+#include "common/overhead.hpp"
+#include "common/totals.hpp"
+
+namespace tool {
+
+// The CPUs and times of the samples.
+struct Extent {
+    metagroup::CpuList cpus;
+    std::uint64_t first = 0;  // ns
+    std::uint64_t last = 0;
+};
+
+// The samples from `since` to `until`, in ns from the first one.
+// \throws std::runtime_error if there are none. \throws as Recording::next().
+Extent find_extent(metagroup::Recording& recording, std::uint64_t since, std::uint64_t until);
+
+// The distribution of a figure over samples. Its values were multiplied by `factor`.
+struct Distribution {
+    std::string_view place;  // empty: of all CPUs together
+    std::size_t cpus = 0;
+    std::string name;
+    std::string_view unit;
+    double factor = 1;
+    const Histogram* values = nullptr;
+    std::optional<std::uint64_t> lost;  // deadlines that have no sample
+
+    double quantile(double part) const {
+        return static_cast<double>(values->quantile(part)) / factor;
+    }
+    double max() const { return static_cast<double>(values->max()) / factor; }
+};
+
+class Analysis {
+  public:
+    // Receives the time of the end of the interval in seconds, and its counts.
+    using OnInterval = std::function<void(double, const Totals&)>;
+
+    Analysis(const metagroup::Recording& recording, Extent extent, const Aggregation& rows,
+             std::optional<std::uint64_t> interval, OnInterval on_interval);
+
+    // Goes through the recording once.
+    void run(metagroup::Recording& recording);
+
+    const std::vector<Column>& columns() const { return columns_; }
+    const Metrics& metrics() const { return metrics_; }
+    // Seconds from the first sample to the last.
+    double seconds() const;
+    // After run(): from the first sample to the last.
+    const Totals& whole() const { return whole_; }
+    std::vector<Distribution> distributions() const;
+
+  private:
+    // The times and the count of one event on one CPU.
+    struct Reading {
+        std::uint64_t enabled = 0;
+        std::uint64_t running = 0;
+        std::uint64_t count = 0;
+    };
+    struct Counter {
+        std::size_t place = 0;
+        std::size_t column = 0;
+        Reading first;
+        Reading begin;  // of the interval
+        Reading last;
+        std::uint64_t interval = 0;
+    };
+    struct Span {
+        std::uint64_t first = UINT64_MAX;
+        std::uint64_t last = 0;
+    };
+
+    struct Cpu {
+        std::uint64_t last_sample = 0;  // ns
+        std::uint64_t last_loss = 0;
+    };
+
+    void add_sample(const metagroup::Recording& recording, const metagroup::RecordedEntry& entry);
+    void add_to_histogram(std::size_t place, std::size_t figure,
+                          const std::optional<Metric>& metric);
+    void add_deadline(const metagroup::RecordedEntry& entry);
+    void end_interval(Counter& counter);
+    void end_round(std::uint64_t complete);
+    // The deadline of a sample.
+    std::uint64_t nominal(std::uint64_t time) const {
+        return period_ ? time - time % *period_ : time;
+    }
+    std::uint64_t interval_of(std::uint64_t time) const;
+    std::size_t lateness_figure() const { return 2 * columns_.size(); }
+
+    const Aggregation& rows_;
+    Extent extent_;
+    std::optional<std::uint64_t> period_;
+    std::optional<std::uint64_t> interval_;
+    OnInterval on_interval_;
+    std::vector<std::optional<std::size_t>> column_of_;  // by event
+    std::vector<Column> columns_;
+    Metrics metrics_;
+    Totals whole_;
+    Totals sample_;  // the counts since the sample before, in one place
+    std::unordered_map<std::uint64_t, Counter> counters_;  // by identifier
+    std::map<std::uint64_t, Totals> intervals_;            // that are not complete
+    std::map<std::uint64_t, Span> deadlines_;              // that are not complete
+    // By place and figure: the rate of each column, the ratio of each column, the lateness.
+    std::map<std::pair<std::size_t, std::size_t>, Histogram> histograms_;
+    Histogram skew_;
+    std::map<std::size_t, std::uint64_t> lost_;  // deadlines, by place
+    std::map<int, Cpu> cpus_;
+};
+
+}  // namespace tool
