@@ -83,8 +83,8 @@ void describe_nodes(Features& features) {
     Bytes nodes;
     for (const std::string& name : list_directory(kNodes)) {
         if (!name.starts_with("node")) continue;
-        const auto memory = read_file(kNodes + '/' + name + "/meminfo");
-        const auto cpus = read_file(kNodes + '/' + name + "/cpulist");
+        const auto memory = read_file(detail::format("{}/{}/meminfo", kNodes, name));
+        const auto cpus = read_file(detail::format("{}/{}/cpulist", kNodes, name));
         if (!memory || !cpus) continue;
         ++count;
         nodes.put(static_cast<std::uint32_t>(number(std::string_view(name).substr(4))));

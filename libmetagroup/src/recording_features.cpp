@@ -20,12 +20,12 @@ void read_event_names(Fields fields, std::vector<RecordedEvent>& events) {
     for (std::uint32_t i = 0; i < count; ++i) {
         fields.take(attr_size);
         const auto ids = fields.take<std::uint32_t>();
-        std::string name = fields.take_text();
+        const std::string name = fields.take_text();
         for (std::uint32_t n = 0; n < ids; ++n) {
             const auto id = fields.take<std::uint64_t>();
             if (n > 0) continue;
             for (RecordedEvent& event : events)
-                if (!event.ids.empty() && event.ids.front() == id) event.name = std::move(name);
+                if (!event.ids.empty() && event.ids.front() == id) event.name = name;
         }
     }
 }

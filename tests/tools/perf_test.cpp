@@ -121,9 +121,10 @@ TEST_CASE("report reads what perf record wrote", "[no-module]") {
     REQUIRE_FALSE(by_report.empty());
     for (const auto& [name, count] : by_report) {
         CAPTURE(name);
-        CHECK(count > 0);
         CHECK(by_perf.at(name) >= count);
+        if (!name.ends_with("cpu-clock")) continue;
+        CHECK(count > 0);
         // The first sample is after a period, and more if the CPU was busy.
-        if (name.ends_with("cpu-clock")) CHECK(by_perf.at(name) - count < 0.5 * count);
+        CHECK(by_perf.at(name) - count < 0.5 * count);
     }
 }
