@@ -49,6 +49,7 @@ enum class Call : std::uint8_t {
     get_member,
     set_mode,
     sweep,
+    stream,
     enable,
     disable,
     reset,
@@ -59,6 +60,7 @@ enum class Call : std::uint8_t {
     write,
     lseek,
     mmap,
+    map_ring,
     munmap,
     mprotect,
     mremap,
@@ -128,6 +130,7 @@ Outcome set_format(Fuzzer& fuzzer, Random& random);
 Outcome get_member(Fuzzer& fuzzer, Random& random);
 Outcome set_mode(Fuzzer& fuzzer, Random& random);
 Outcome sweep(Fuzzer& fuzzer, Random& random);
+Outcome stream(Fuzzer& fuzzer, Random& random);
 Outcome control(Fuzzer& fuzzer, Random& random);
 Outcome no_ioctl(Fuzzer& fuzzer, Random& random);
 
@@ -143,6 +146,7 @@ Outcome control_file(Fuzzer& fuzzer, Random& random);
 Outcome splice_away(Fuzzer& fuzzer, Random& random);
 Outcome show_fdinfo(Fuzzer& fuzzer, Random& random);
 Outcome map(Fuzzer& fuzzer, Random& random);
+Outcome write_to_ring(Fuzzer& fuzzer, Random& random);
 Outcome unmap(Fuzzer& fuzzer, Random& random);
 Outcome make_writable(Fuzzer& fuzzer, Random& random);
 Outcome enlarge(Fuzzer& fuzzer, Random& random);

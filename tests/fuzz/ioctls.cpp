@@ -3,6 +3,8 @@
 #include <linux/perf_metagroup.h>
 #include <sys/ioctl.h>
 
+#include <bit>
+
 #include "descriptors.hpp"
 #include "structure.hpp"
 
@@ -240,6 +242,40 @@ Outcome sweep(Fuzzer& fuzzer, Random& random) {
     return outcome;
 }
 
+Outcome stream(Fuzzer& fuzzer, Random& random) {
+    static constexpr std::uint64_t kOddPeriods[] = {1, PERF_METAGROUP_MIN_PERIOD - 1,
+                                                    PERF_METAGROUP_MAX_PERIOD + 1, UINT64_MAX};
+    static constexpr std::uint64_t kOddRings[] = {
+        0, 1, 2048, 4097, 12288, 2 * PERF_METAGROUP_MAX_RING, std::uint64_t{1} << 63};
+    Errnos must;
+    perf_metagroup_stream value{};
+    if (random.one_in(2)) {
+        value.period = 1'000'000 + random.below(10'000'000);
+        value.ring_size = 4096U << random.below(4);
+        value.watermark = random.below(static_cast<unsigned>(value.ring_size));
+        value.flags = random.below(2);
+        if (random.one_in(40)) value.period = random.pick(kOddPeriods);
+        if (random.one_in(40)) value.ring_size = random.pick(kOddRings);
+        if (random.one_in(40)) value.watermark = PERF_METAGROUP_MAX_RING + random.next() / 2;
+        if (random.one_in(40)) value.flags = 2U << random.below(31);
+        if (value.period < 1'000'000 || value.period > 20'000'000 || value.flags > 1 ||
+            !std::has_single_bit(value.ring_size) || value.ring_size < 4096 ||
+            value.ring_size > PERF_METAGROUP_MAX_RING || value.watermark > value.ring_size)
+            must |= {EINVAL};
+    } else if (random.one_in(20)) {  // a stop has a period of 0, and nothing else
+        value.ring_size = 4096;
+        must |= {EINVAL};
+    }
+    std::vector<unsigned char> bytes(sizeof(value));
+    std::memcpy(bytes.data(), &value, sizeof(value));
+    const Placed placed =
+        place(fuzzer, random, std::move(bytes), PERF_METAGROUP_STREAM_SIZE_VER1, true);
+    Outcome outcome =
+        call(fuzzer, Call::stream, any_handle(random), PERF_METAGROUP_IOC_STREAM, placed);
+    outcome.must |= must;
+    return outcome;
+}
+
 Outcome control(Fuzzer&, Random& random) {
     static constexpr struct {
         Call call;
@@ -260,8 +296,8 @@ Outcome control(Fuzzer&, Random& random) {
 
 // Unknown commands; known numbers with another size, direction or type.
 Outcome no_ioctl(Fuzzer& fuzzer, Random& random) {
-    const unsigned number = random.below(10);
-    const unsigned long commands[] = {_IO(0xBD, 10 + random.below(246)), _IO(0xBC, number),
+    const unsigned number = random.below(11);
+    const unsigned long commands[] = {_IO(0xBD, 11 + random.below(245)), _IO(0xBC, number),
                                       _IO(0xBE, number), _IOC(_IOC_READ, 0xBD, number, 64),
                                       _IOC(_IOC_WRITE, 0xBD, number, 16)};
     const Handle handle = any_handle(random);

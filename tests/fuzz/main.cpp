@@ -34,13 +34,13 @@ constexpr struct {
     unsigned weight;
     Generator run;
 } kGenerators[] = {
-    {10, open_handle}, {2, close_handle}, {1, dup_handle},    {12, open_perf},  {2, close_perf},
-    {2, control_perf}, {6, info},         {14, attach},       {8, detach},      {5, set_format},
-    {8, get_member},   {1, set_mode},     {14, sweep},        {6, control},     {4, no_ioctl},
-    {20, read_once},   {3, read_vector},  {2, read_at},       {2, write_once},  {2, seek},
-    {2, poll_once},    {1, add_to_epoll}, {2, control_file},  {1, splice_away}, {1, show_fdinfo},
-    {6, map},          {3, unmap},        {1, make_writable}, {1, enlarge},     {1, drop_pages},
-    {2, peek},
+    {10, open_handle}, {2, close_handle},  {1, dup_handle}, {12, open_perf},   {2, close_perf},
+    {2, control_perf}, {6, info},          {14, attach},    {8, detach},       {5, set_format},
+    {8, get_member},   {1, set_mode},      {14, sweep},     {6, control},      {4, no_ioctl},
+    {6, stream},       {6, write_to_ring}, {20, read_once}, {3, read_vector},  {2, read_at},
+    {2, write_once},   {2, seek},          {2, poll_once},  {1, add_to_epoll}, {2, control_file},
+    {1, splice_away},  {1, show_fdinfo},   {6, map},        {3, unmap},        {1, make_writable},
+    {1, enlarge},      {1, drop_pages},    {2, peek},
 };
 
 // After this many calls each that can succeed must have.
