@@ -117,7 +117,8 @@ std::span<const Deadline> DeadlineReader::read(std::uint64_t expired) {
             complete = complete && lane.deadline != none;
             filled = filled || lane.ring->half_full();
         }
-        if (oldest == none || !(complete || filled || oldest <= expired)) break;
+        held_ = oldest != none && !(complete || filled || oldest <= expired);
+        if (oldest == none || held_) break;
         more_ = samples_.size() >= room_;
         if (more_) break;
         take(oldest);

@@ -21,6 +21,8 @@ class DeadlineReader {
     std::span<const Deadline> read(std::uint64_t expired);
     /// read() stopped for lack of space, not of samples.
     [[nodiscard]] bool has_more() const noexcept { return more_; }
+    /// read() left samples of deadlines that are not complete.
+    [[nodiscard]] bool holds_back() const noexcept { return held_; }
     void release() noexcept;
 
   private:
@@ -46,6 +48,7 @@ class DeadlineReader {
     std::uint64_t earliest_ = 0;  // deadline that can be returned next
     std::size_t room_;            // samples that read() returns
     bool more_ = false;
+    bool held_ = false;
     std::vector<Lane> lanes_;
     std::vector<Sample> samples_;
     std::vector<Deadline> deadlines_;

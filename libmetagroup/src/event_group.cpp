@@ -122,6 +122,22 @@ std::size_t EventGroup::payload_size() const noexcept {
     return metagroup::payload_size(read_format_, size_);
 }
 
+std::vector<std::uint64_t> EventGroup::ids() const {
+    std::vector<std::uint64_t> ids;
+    const auto add = [&](const detail::UniqueFd& event) {
+        std::uint64_t id = 0;
+        if (::ioctl(event.get(), PERF_EVENT_IOC_ID, &id) != 0)
+            detail::throw_error(Call::any, errno,
+                                detail::format("cannot identify event {} of the group on CPU {}",
+                                               ids.size(), cpu_));
+        ids.push_back(id);
+    };
+    add(leader_);
+    for (const detail::UniqueFd& sibling : siblings_)
+        add(sibling);
+    return ids;
+}
+
 std::size_t EventGroup::read(std::span<std::byte> buffer) {
     const ssize_t got =
         detail::uninterrupted([&] { return ::read(leader_.get(), buffer.data(), buffer.size()); });

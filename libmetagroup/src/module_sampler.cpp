@@ -53,10 +53,12 @@ class ModuleSampler final : public Sampler {
     // Fills in the origins. The members' CPUs, each once: uncore events may have moved.
     std::vector<int> find_members(const SamplerSubject& subject) {
         std::vector<int> cpus;
+        describe(subject.groups);
         for (std::size_t i = 0; i < subject.members.size(); ++i) {
             const MemberInfo info = device_.member(subject.members[i].number);
             if (info.ids.empty()) continue;  // its CPU is gone
             origins.push_back({info.ids.front(), i, info.read_format});
+            add_ids(subject.members[i].group, info.ids);
             cpus.push_back(info.cpu);
         }
         std::sort(cpus.begin(), cpus.end());

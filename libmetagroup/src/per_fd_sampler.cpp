@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Backend::per_fd: each member once more, as a group that a timer leads, with a ring of its own.
 #include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -52,12 +51,15 @@ class PerFdSampler final : public Sampler {
         std::vector<GroupSpec> specs;
         for (const GroupSpec& group : subject.groups)
             specs.push_back(led_by_timer(group, options));
+        describe(specs);
+        for (RecordedEvent& event : events)
+            if (event.attr.watermark != 0) event.name = "timer";
         rings.reserve(subject.members.size());
         for (std::size_t i = 0; i < subject.members.size(); ++i) {
             const MetaGroup::Member& member = subject.members[i];
             groups_.push_back(
                 EventGroup::open(specs[member.group], member.cpu, format, subject.cgroup));
-            add(groups_.back(), i, options);
+            add(groups_.back(), member.group, i, options);
         }
         first = monotonic_ns() / period_ * period_ + period_;
         for (EventGroup& group : groups_)
@@ -82,16 +84,15 @@ class PerFdSampler final : public Sampler {
     }
 
   private:
-    void add(const EventGroup& group, std::size_t index, const SamplerOptions& options) {
+    void add(const EventGroup& group, std::size_t which, std::size_t index,
+             const SamplerOptions& options) {
         const int leader = group.leader_fd();
         if (sample_head + group.payload_size() > options.ring_size)
             throw_error(Call::start_stream, ENOSPC, "cannot start a stream",
                         {.bytes = options.ring_size});
-        std::uint64_t id = 0;
-        if (::ioctl(leader, PERF_EVENT_IOC_ID, &id) != 0)
-            throw_error(Call::any, errno,
-                        detail::format("cannot identify the timer on CPU {}", group.cpu()));
-        origins.push_back({id, index, group.read_format()});
+        const std::vector<std::uint64_t> ids = group.ids();
+        origins.push_back({ids.front(), index, group.read_format()});
+        add_ids(which, ids);
         polled.push_back({leader, 0, 0});
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         rings.emplace_back(leader, 0, page + options.ring_size,

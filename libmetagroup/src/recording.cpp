@@ -331,7 +331,9 @@ std::optional<std::size_t> Recording::event_of(std::uint64_t id) const noexcept 
 }
 std::optional<std::uint64_t> Recording::period_ns() const noexcept {
     const perf_event_attr& attr = state_->events.front().attr;
-    if (attr.sample_type != kStreamSample || attr.freq != 0 || attr.sample_period == 0)
+    // An event that wakes its reader by bytes has a timer of its own.
+    if (attr.sample_type != kStreamSample || attr.freq != 0 || attr.sample_period == 0 ||
+        attr.watermark != 0)
         return std::nullopt;
     return attr.sample_period;
 }

@@ -31,7 +31,10 @@ std::vector<RecordedEvent> with_attributes_of_stream(const RecordingWriter::Opti
         attr.sample_type = kStreamSample;
         attr.read_format = options.read_format;
         attr.freq = 0;
-        attr.sample_period = events[i].leader == i ? options.period_ns : 0;
+        if (options.period_ns > 0 || events[i].leader != i) {
+            attr.sample_period = events[i].leader == i ? options.period_ns : 0;
+            attr.watermark = 0;
+        }
         attr.sample_id_all = 1;
         attr.use_clockid = 1;
         attr.clockid = CLOCK_MONOTONIC;

@@ -65,7 +65,8 @@ Ring::Ring(Ring&& other) noexcept
       positions_(std::move(other.positions_)),
       newest_(other.newest_),
       front_(other.front_),
-      wrapped_(std::move(other.wrapped_)) {}
+      wrapped_(std::move(other.wrapped_)),
+      ordered_(std::move(other.ordered_)) {}
 
 Ring::~Ring() {
     if (!memory_.empty()) ::munmap(memory_.data(), memory_.size());
@@ -180,15 +181,51 @@ void Ring::pop() {
     newest_ = front_->time;
 }
 
+perf_event_header Ring::whole(std::uint64_t at) const {
+    const perf_event_header next = header(at);
+    if (next.size > head_ - at)
+        refuse(detail::format("the record at {} has {} bytes, and {} are written", at % size_,
+                              next.size, head_ - at));
+    return next;
+}
+
 // The record at `at`, which is moved to its end.
 std::optional<RingRecord> Ring::take(std::uint64_t& at) {
     const std::uint64_t begin = at;
-    const perf_event_header next = header(begin);
-    if (next.size > head_ - begin)
-        refuse(detail::format("the record at {} has {} bytes, and {} are written", begin % size_,
-                              next.size, head_ - begin));
+    const perf_event_header next = whole(begin);
     at += next.size;
     return parse(begin, next);
+}
+
+void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
+    update();
+    if (order_ == Order::backward) {
+        while (front_) {
+            const std::span<const std::byte> bytes = record(begin_, header(begin_).size);
+            ordered_.insert(ordered_.end(), bytes.begin(), bytes.end());
+            pop();
+        }
+        if (!ordered_.empty()) pieces.emplace_back(ordered_);
+        return;
+    }
+    // One piece up to the record that wraps around, that one, and one behind it.
+    std::uint64_t piece = begin_;
+    const auto cut = [&](std::uint64_t end) {
+        if (end != piece) pieces.push_back(data_.subspan(piece % size_, end - piece));
+        piece = end;
+    };
+    for (std::uint64_t at = begin_; at != head_;) {
+        const std::uint64_t end = at + whole(at).size;
+        if (at / size_ != end / size_) {
+            cut(at);
+            pieces.push_back(record(at, end - at));
+            piece = end;
+        }
+        at = end;
+    }
+    cut(head_);
+    front_.reset();
+    begin_ = end_ = head_;
 }
 
 void Ring::release() noexcept {

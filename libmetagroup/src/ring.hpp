@@ -56,6 +56,9 @@ class Ring {
     [[nodiscard]] const RingRecord* front() const noexcept { return front_ ? &*front_ : nullptr; }
     /// Removes front(). Skips records of unknown type. Throws Error if the next one is bad.
     void pop();
+    /// Removes all records, oldest first, whatever their type. Adds them to `pieces`, each of which
+    /// has whole records and is valid until release(). Calls update().
+    void take_all(std::vector<std::span<const std::byte>>& pieces);
     /// Gives the space of removed records back to the writer.
     void release() noexcept;
     /// Records that were not removed take half of the ring or more.
@@ -72,6 +75,7 @@ class Ring {
     [[nodiscard]] perf_event_header header(std::uint64_t at) const;
     [[nodiscard]] std::span<const std::byte> record(std::uint64_t at, std::size_t size);
     [[nodiscard]] std::optional<RingRecord> parse(std::uint64_t at, perf_event_header header);
+    [[nodiscard]] perf_event_header whole(std::uint64_t at) const;
     [[nodiscard]] std::optional<RingRecord> take(std::uint64_t& at);
     void list_backward();
     [[noreturn]] void refuse(std::string reason) const;
@@ -91,6 +95,7 @@ class Ring {
     std::uint64_t newest_ = 0;              // time of the last front()
     std::optional<RingRecord> front_;
     std::vector<std::byte> wrapped_;  // the record that wraps around
+    std::vector<std::byte> ordered_;  // backward: of take_all()
 };
 
 }  // namespace metagroup::detail

@@ -9,6 +9,7 @@
 #include <memory>
 #include <metagroup/device.hpp>
 #include <metagroup/metagroup.hpp>
+#include <metagroup/recording.hpp>
 #include <span>
 #include <vector>
 
@@ -53,11 +54,21 @@ class Sampler {
 
     std::vector<Ring> rings{};
     std::vector<Origin> origins{};
+    std::vector<RecordedEvent> events{};  ///< of the samples
     std::vector<pollfd> polled{};
     std::uint64_t first = 0;   ///< the first deadline
     std::uint32_t hidden = 0;  ///< values in a payload that come before those of the group
     bool common = false;       ///< all rings have the same deadlines: multiples of the period
     bool running = false;
+
+  protected:
+    /// Fills in `events`, whose identifiers add_ids() adds.
+    void describe(std::span<const GroupSpec> groups);
+    /// Of a group on one more CPU.
+    void add_ids(std::size_t group, std::span<const std::uint64_t> ids);
+
+  private:
+    std::vector<std::size_t> leaders_{};  // by group: index in events
 };
 
 std::shared_ptr<Sampler> start_module_sampler(const Device& device, const SamplerSubject& subject,

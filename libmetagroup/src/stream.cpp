@@ -8,12 +8,20 @@
 #include <ctime>
 #include <metagroup/stream.hpp>
 #include <stdexcept>
+#include <thread>
 
 #include "deadlines.hpp"
 #include "format.hpp"
 #include "system.hpp"
 
 namespace metagroup {
+
+namespace {
+
+// Time by which a sample may be late, beyond two periods.
+constexpr std::uint64_t lateness = 10'000'000;
+
+}  // namespace
 
 struct Stream::State {
     State(std::shared_ptr<detail::Sampler> started, const detail::SamplerOptions& with)
@@ -22,9 +30,15 @@ struct Stream::State {
         for (pollfd& one : sampler->polled)
             one.events = with.overwrite ? 0 : POLLIN;
     }
+    // By then a ring that was not half full is not full, if its samples are up to 512 bytes.
+    std::chrono::nanoseconds pause() const {
+        return std::chrono::nanoseconds(
+            std::min(options.period * (options.ring_size / 1024), lateness));
+    }
     detail::SamplerOptions options;
     std::shared_ptr<detail::Sampler> sampler;
     detail::DeadlineReader reader;
+    std::vector<std::span<const std::byte>> pieces{};  // of read_records()
 };
 
 namespace {
@@ -32,8 +46,6 @@ namespace {
 constexpr std::int64_t least_period = PERF_METAGROUP_MIN_PERIOD;
 constexpr std::int64_t longest_period = PERF_METAGROUP_MAX_PERIOD;
 constexpr std::size_t largest_ring = std::size_t{64} << 20U;
-// Time by which a sample may be late, beyond two periods.
-constexpr std::uint64_t lateness = 10'000'000;
 
 detail::SamplerOptions checked(const Stream::Options& options) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -70,6 +82,13 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
     if (state_->reader.has_more()) return Wake::data;
     auto& polled = state_->sampler->polled;
     const std::uint64_t begin = detail::monotonic_ns();
+    // Samples that are held back can keep a ring above its watermark, so that poll(2) returns at
+    // once, again and again.
+    if (state_->reader.holds_back() && state_->sampler->running) {
+        std::chrono::nanoseconds pause = state_->pause();
+        if (timeout.count() >= 0) pause = std::min(pause, timeout);
+        std::this_thread::sleep_for(pause);
+    }
     while (state_->sampler->running) {
         timespec left{};
         if (timeout.count() > 0) {
@@ -104,6 +123,31 @@ std::span<const Deadline> Stream::read() & {
     // Before the rings are looked at: what is due since then is not late.
     const std::uint64_t now = detail::monotonic_ns();
     return state_->reader.read(now - std::min(now, 2 * state_->options.period + lateness));
+}
+
+std::span<const std::span<const std::byte>> Stream::read_records() & {
+    release();
+    state_->pieces.clear();
+    if (state_->options.overwrite && state_->sampler->running) return {};
+    for (detail::Ring& ring : state_->sampler->rings)
+        ring.take_all(state_->pieces);
+    return state_->pieces;
+}
+
+std::vector<RecordedEvent> Stream::events() const {
+    std::vector<RecordedEvent> events;
+    for (const RecordedEvent& event : state_->sampler->events) {
+        if (event.ids.empty()) continue;  // all its CPUs are gone
+        const bool leads = &event == &state_->sampler->events[event.leader];
+        const std::size_t leader = leads ? events.size() : events.back().leader;
+        events.push_back(event);
+        events.back().leader = leader;
+    }
+    return events;
+}
+
+std::span<const pollfd> Stream::polled() const noexcept {
+    return state_->sampler->polled;
 }
 
 void Stream::release() noexcept {

@@ -337,3 +337,22 @@ TEST_CASE("In quiet mode idle CPUs do not hold a stream back") {
     REQUIRE(all.members.front().samples > 100);
     REQUIRE(late < 1'000'000'000);
 }
+
+TEST_CASE("Waiting takes no time of a CPU while samples are held back") {
+    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
+        SKIP("the module metagroup_testpmu is not loaded");
+    MetaGroup group = open_group("{metagroup_core/config=0/}", false, true);
+    const test::BusyCpu busy(test::online_cpus().front());
+    // The first sample of the busy CPU exceeds the watermark, and idle CPUs have none.
+    Stream stream = Stream::start(group, {.period = 1ms, .watermark = 1});
+    Collected all(group);
+    unsigned rounds = 0;
+    for (const std::uint64_t begin = now_ns(); now_ns() < begin + 1'000'000'000; ++rounds) {
+        stream.wait(100ms);
+        all.add(stream);
+    }
+    CAPTURE(all.members.front().samples);
+    REQUIRE(all.members.front().samples > 100);
+    REQUIRE(rounds < 500);
+}

@@ -100,7 +100,9 @@ TEST_CASE("a deadline is held back until every CPU has it, a later one, or it ha
     DeadlineReader reader(sampler, period);
     sampler.write(0, 105);
     sampler.write(1, 105);
+    CHECK_FALSE(reader.holds_back());
     CHECK(reader.read(99).empty());
+    CHECK(reader.holds_back());
     sampler.write(2, 205);
     CHECK(text(reader.read(99)) == "100: 0@105 1@105");
     CHECK(reader.read(199).empty());
@@ -109,6 +111,7 @@ TEST_CASE("a deadline is held back until every CPU has it, a later one, or it ha
     CHECK(reader.read(299).empty());
     CHECK(text(reader.read(all)) == "300: 0@305");
     CHECK(reader.read(all).empty());
+    CHECK_FALSE(reader.holds_back());
 }
 
 TEST_CASE("a ring that is half full is reason enough") {

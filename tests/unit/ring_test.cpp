@@ -7,6 +7,8 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
+#include <span>
 #include <vector>
 
 #include "error_from.hpp"
@@ -105,6 +107,47 @@ TEST_CASE("records of other types, and losses of nothing, are skipped") {
     CHECK(times_of(ring) == std::vector<std::uint64_t>{60, 70});
     ring.release();
     CHECK(fake.head().data_tail == fake.head().data_head);
+}
+
+TEST_CASE("all records of a ring are taken as they are, whatever their type") {
+    const std::uint64_t before =
+        GENERATE(range(std::uint64_t{0}, std::uint64_t{160}, std::uint64_t{8}));
+    const FakeRing fake(FakeRing::page, FakeRing::page - before);
+    Ring ring = ring_of(fake);
+    Bytes written;
+    for (const Bytes& one : {numbered(60), other(PERF_RECORD_THROTTLE, {7, 50, 3}, {1, 2, 3}),
+                             numbered(70), lost_samples({7, 65, 3}, 4)}) {
+        REQUIRE(fake.write(one));
+        written.insert(written.end(), one.begin(), one.end());
+    }
+    std::vector<std::span<const std::byte>> pieces;
+    ring.take_all(pieces);
+    CHECK(pieces.size() <= 3);
+    Bytes taken;
+    for (const auto piece : pieces) {
+        perf_event_header first{};
+        std::memcpy(&first, piece.data(), sizeof(first));
+        CHECK(first.size <= piece.size());
+        taken.insert(taken.end(), piece.begin(), piece.end());
+    }
+    CHECK(taken == written);
+    CHECK(fake.head().data_tail != fake.head().data_head);
+    ring.release();
+    CHECK(fake.head().data_tail == fake.head().data_head);
+    pieces.clear();
+    ring.take_all(pieces);
+    CHECK(pieces.empty());
+}
+
+TEST_CASE("a record that is longer than what was written is not taken") {
+    const FakeRing fake;
+    fake.write(numbered(60));
+    Bytes longer = numbered(70);
+    longer[6] = std::byte{0xF8};  // the low byte of its size
+    fake.write(longer);
+    Ring ring = ring_of(fake);
+    std::vector<std::span<const std::byte>> pieces;
+    CHECK_THROWS_AS(ring.take_all(pieces), metagroup::Error);
 }
 
 TEST_CASE("a record is whole wherever the end of the ring falls into it") {

@@ -115,6 +115,50 @@ TEST_CASE("a stream of the module shows its rings") {
     CHECK(stream.read().empty());
 }
 
+TEST_CASE("the records of a stream come as they are in its rings, with their events") {
+    need_software_events();
+    FakeModule module;
+    const FakeRing ring;
+    module.ring_fds[3] = ring.fd();
+    MetaGroup group = open_group(Backend::module);
+    Stream stream = Stream::start(group, small(1ms));
+    CHECK(stream.read_records().empty());
+    Bytes written;
+    for (const Bytes& one : {member_sample(1'000'300), lost_samples({100, 2'000'000, 3}, 2),
+                             member_sample(4'000'300)}) {
+        REQUIRE(ring.write(one));
+        written.insert(written.end(), one.begin(), one.end());
+    }
+    const auto pieces = stream.read_records();
+    REQUIRE(pieces.size() == 1);
+    CHECK(std::ranges::equal(pieces[0], written));
+    CHECK(ring.head().data_tail == 0);
+    stream.release();
+    CHECK(ring.head().data_tail == ring.head().data_head);
+
+    const auto events = stream.events();
+    REQUIRE_FALSE(events.empty());
+    CHECK(events[0].name == "cpu-clock");
+    CHECK(events[0].ids == std::vector<std::uint64_t>{100});
+    CHECK(events[0].leader == 0);
+    CHECK(stream.polled().size() == 1);
+}
+
+TEST_CASE("without the module the timer leads the events of a stream") {
+    need_software_events();
+    MetaGroup group = open_group(Backend::per_fd, "page-faults,{cpu-clock,context-switches}");
+    const Stream stream = Stream::start(group, small(1ms));
+    const auto events = stream.events();
+    REQUIRE(events.size() == 5);
+    const char* const names[] = {"timer", "page-faults", "timer", "cpu-clock", "context-switches"};
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        CHECK(events[i].name == names[i]);
+        CHECK(events[i].leader == (i < 2 ? 0 : 2));
+        CHECK(events[i].ids.size() == group.members().size() / 2);
+    }
+    CHECK(stream.polled().size() == group.members().size());
+}
+
 TEST_CASE("a CPU that the module has no ring for is left out") {
     need_software_events();
     const FakeModule module;

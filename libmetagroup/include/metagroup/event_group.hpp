@@ -39,6 +39,10 @@ class METAGROUP_API EventGroup {
     /// The leader's descriptor; -1 after release_leader().
     [[nodiscard]] int leader_fd() const noexcept { return leader_.get(); }
 
+    /// The kernel's identifiers of its events, the leader's first. Not after release_leader().
+    /// \throws Error.
+    [[nodiscard]] std::vector<std::uint64_t> ids() const;
+
     /// read(2) of the leader; does not allocate. \return bytes of payload, 0 if a pinned event
     /// could not be put on the PMU. \throws Error.
     std::size_t read(std::span<std::byte> buffer);

@@ -21,9 +21,10 @@ class METAGROUP_API RecordingWriter {
   public:
     struct Options {
         /// Leaders before their siblings. Sample type, clock and period of the attributes are set
-        /// to those of a stream.
+        /// to those of a stream; a timer of its own keeps its period.
         std::vector<RecordedEvent> events{};
-        std::uint64_t period_ns = 0;  ///< between two deadlines
+        /// Between two deadlines; 0 if the CPUs have none in common, as in Backend::per_fd.
+        std::uint64_t period_ns = 0;
         /// Of the leaders.
         std::uint64_t read_format = default_read_format | ReadFormat::id;
         std::vector<std::string> command{};    ///< the command line, for the file's header

@@ -3,6 +3,8 @@
 /// Stream: the counts of all CPUs at common deadlines, without a system call for each.
 #pragma once
 
+#include <poll.h>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -10,6 +12,7 @@
 #include <metagroup/export.hpp>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/payload.hpp>
+#include <metagroup/recording.hpp>
 #include <optional>
 #include <span>
 #include <vector>
@@ -155,6 +158,19 @@ class METAGROUP_API Stream {
     /// \throws Error (Cause::bad_ring) if a ring does not hold records.
     [[nodiscard]] std::span<const Deadline> read() &;
     std::span<const Deadline> read() && = delete;
+
+    /// The records in the rings, ring by ring, oldest first, whole: as perf_event_open(2)
+    /// describes them, with IDENTIFIER, TIME, CPU and READ, for RecordingWriter. For use instead of
+    /// read(), with the same lifetime. With Options::overwrite there are none before stop().
+    /// \throws Error (Cause::bad_ring) if a ring does not hold records.
+    [[nodiscard]] std::span<const std::span<const std::byte>> read_records() &;
+    std::span<const std::span<const std::byte>> read_records() && = delete;
+    /// The events of those records, for RecordingWriter. Backend::per_fd: each group has its timer
+    /// as leader.
+    [[nodiscard]] std::vector<RecordedEvent> events() const;
+    /// For programs that wait for other descriptors, too: when one of these is ready, wait() has a
+    /// reason to return.
+    [[nodiscard]] std::span<const pollfd> polled() const noexcept;
 
     /// Gives the space of what read() returned back to the CPUs, earlier than the next call.
     void release() noexcept;
