@@ -41,6 +41,7 @@ int main(int argc, char** argv) try {
     tool::add_info(app, status);
     tool::add_compare(app, status);
     tool::add_export(app, status);
+    tool::add_record(app, status);
     tool::add_report(app, status);
     try {
         app.parse(argc, argv);

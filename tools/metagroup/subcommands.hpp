@@ -12,6 +12,7 @@ void add_complete(CLI::App& app);  // not shown by --help
 void add_export(CLI::App& app, int& status);
 void add_info(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);
+void add_record(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
 void add_stat(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);

@@ -2,6 +2,7 @@
 #include "common/process.hpp"
 
 #include <spawn.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <exception>
+#include <utility>
 
 namespace tool {
 namespace {
@@ -58,6 +60,32 @@ timespec time_left(Signals::Clock::time_point deadline) {
         std::max(nanoseconds(0), nanoseconds(deadline - Signals::Clock::now()));
     const auto whole = std::chrono::duration_cast<seconds>(left);
     return {.tv_sec = whole.count(), .tv_nsec = (left - whole).count()};
+}
+
+Inputs::Inputs(const Signals& signals, std::vector<pollfd> others)
+    : signals_(::signalfd(-1, &signals.all(), SFD_CLOEXEC | SFD_NONBLOCK)),
+      files_(std::move(others)) {
+    if (!signals_) throw std::system_error(errno, std::generic_category(), "signalfd");
+    files_.push_back({.fd = signals_.get(), .events = POLLIN, .revents = 0});
+}
+
+int Inputs::wait_until(Signals::Clock::time_point deadline) {
+    for (;;) {
+        const timespec timeout = time_left(deadline);
+        // A tick that is due comes before the descriptors.
+        if (timeout.tv_sec == 0 && timeout.tv_nsec == 0) return 0;
+        const int ready = ::ppoll(files_.data(), files_.size(), &timeout, nullptr);
+        if (ready == 0) return 0;
+        if (ready < 0) {
+            if (errno == EINTR) continue;
+            throw std::system_error(errno, std::generic_category(), "ppoll");
+        }
+        signalfd_siginfo signal{};
+        if (files_.back().revents != 0 &&
+            ::read(signals_.get(), &signal, sizeof signal) == sizeof signal)
+            return static_cast<int>(signal.ssi_signo);
+        return kReady;
+    }
 }
 
 CommandError::CommandError(int error, const std::string& command)

@@ -2,12 +2,14 @@
 // The signals of this process, and the command that it runs.
 #pragma once
 
+#include <poll.h>
 #include <sys/types.h>
 
 #include <chrono>
 #include <csignal>
 #include <ctime>
 #include <initializer_list>
+#include <metagroup/detail/unique_fd.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -43,6 +45,22 @@ class Signals {
 
 // The time to the deadline, for system calls; zero if it is over.
 timespec time_left(Signals::Clock::time_point deadline);
+
+// Waits for signals, and for descriptors beside them.
+class Inputs {
+  public:
+    // A descriptor has one of its events, or has failed.
+    static constexpr int kReady = -1;
+
+    Inputs(const Signals& signals, std::vector<pollfd> others);
+
+    // Sleeps until the deadline, a signal or a descriptor. \return the signal, kReady, or 0.
+    int wait_until(Signals::Clock::time_point deadline);
+
+  private:
+    metagroup::detail::UniqueFd signals_;
+    std::vector<pollfd> files_;  // signals_ last
+};
 
 // The command cannot be run.
 class CommandError : public std::system_error {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <metagroup/detail/unique_fd.hpp>
 #include <string_view>
 
 #include "common/process.hpp"
@@ -51,21 +50,6 @@ class Screen {
     struct Terminal;
     std::unique_ptr<Terminal> terminal_;
     bool utf8_ = false;
-};
-
-// Waits for the keyboard and for signals.
-class Inputs {
-  public:
-    // The keyboard has a key, or is gone.
-    static constexpr int kKeyboard = -1;
-
-    explicit Inputs(const Signals& signals);
-
-    // Sleeps until the deadline, a signal or a key. \return the signal, kKeyboard, or 0.
-    int wait_until(Signals::Clock::time_point deadline) const;
-
-  private:
-    metagroup::detail::UniqueFd signals_;
 };
 
 }  // namespace tool

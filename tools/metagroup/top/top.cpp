@@ -76,7 +76,7 @@ class Top {
     const TopOptions& options_;
     // Blocked before the screen is taken, so that every end of the program restores it.
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
-    Inputs inputs_{signals_};
+    Inputs inputs_{signals_, {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
     Sampler sampler_;
     Model model_;
     Screen screen_;
@@ -123,7 +123,7 @@ int Top::wait_until(Clock::time_point deadline) {
         const auto until = status_.paused ? Clock::time_point::max() : deadline;
         const int input = inputs_.wait_until(until);
         if (input == 0) return 0;
-        if (input == Inputs::kKeyboard)
+        if (input == Inputs::kReady)
             press_all(until);
         else
             signal(input);

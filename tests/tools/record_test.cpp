@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+// metagroup record by its command line, and what report and perf read of it.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <metagroup/recording.hpp>
+#include <string>
+
+#include "program.hpp"
+#include "support/temp_tree.hpp"
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Directory {
+    Outcome record(const std::string& arguments) const {
+        return run_program("cd " + tree.path() + " && " METAGROUP_TOOL " record -e " + events +
+                           " " + arguments);
+    }
+    Outcome run(const std::string& command) const {
+        return run_program("cd " + tree.path() + " && " + command);
+    }
+
+    metagroup::test::TempTree tree;
+    std::string events = "{cpu-clock,context-switches}";
+};
+
+struct Contents {
+    explicit Contents(const std::string& path) {
+        metagroup::Recording recording(path);
+        finished = recording.finished();
+        while (const auto entry = recording.next()) {
+            using Kind = metagroup::RecordedEntry::Kind;
+            if (entry->kind == Kind::lost) lost += entry->lost;
+            if (entry->kind != Kind::sample) continue;
+            ++samples;
+            if (first == 0) first = entry->time_ns;
+            last = entry->time_ns;
+        }
+    }
+    bool finished = false;
+    std::uint64_t samples = 0, lost = 0, first = 0, last = 0;
+};
+
+}  // namespace
+
+TEST_CASE("record samples until the command ends, and has its status") {
+    const Directory here;
+    const Outcome outcome = here.record("-F 1000 -- sh -c 'sleep 0.3; exit 7'");
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 7);
+    CHECK_THAT(outcome.text, ContainsSubstring("samples in ") && ContainsSubstring("to perf.data"));
+    const Contents contents(here.tree.path("perf.data"));
+    CHECK(contents.finished);
+    CHECK(contents.samples > 100);
+    CHECK(contents.last - contents.first > 200'000'000);
+}
+
+TEST_CASE("record stops after its duration, and keeps the recording before it") {
+    const Directory here;
+    REQUIRE(here.record("-I 10ms --duration 100ms").status == 0);
+    const auto size = std::filesystem::file_size(here.tree.path("perf.data"));
+    REQUIRE(here.record("--duration 300ms").status == 0);
+    CHECK(std::filesystem::file_size(here.tree.path("perf.data.old")) == size);
+    CHECK(std::filesystem::file_size(here.tree.path("perf.data")) > size);
+}
+
+TEST_CASE("record stops at a signal") {
+    const Directory here;
+    const Outcome outcome = here.run("timeout -s INT 0.5 " METAGROUP_TOOL " record -o file");
+    CAPTURE(outcome.text);
+    CHECK_THAT(outcome.text, ContainsSubstring("to file") && ContainsSubstring("lost "));
+    CHECK(Contents(here.tree.path("file")).finished);
+}
+
+TEST_CASE("A recording whose writer was killed is read as far as it was written") {
+    const Directory here;
+    here.run("timeout -s KILL 2 " METAGROUP_TOOL " record -e cpu-clock -F 10000 --ring-size 16K");
+    const Contents contents(here.tree.path("perf.data"));
+    CHECK_FALSE(contents.finished);
+    CHECK(contents.samples > 100);
+    const Outcome report = here.run(METAGROUP_TOOL " report perf.data");
+    CHECK(report.status == 0);
+    CHECK_THAT(report.text, ContainsSubstring("perf.data was not finished"));
+}
+
+TEST_CASE("With --overwrite the newest samples are kept") {
+    const Directory here;
+    REQUIRE(here.record("-F 1000 --overwrite --ring-size 4K --duration 1s").status == 0);
+    const Contents contents(here.tree.path("perf.data"));
+    CHECK(contents.samples > 20);
+    CHECK(contents.last - contents.first < 500'000'000);
+}
+
+TEST_CASE("record refuses what it cannot do, and keeps the recording") {
+    const Directory here;
+    REQUIRE(here.record("--duration 10ms").status == 0);
+    for (const char* arguments :
+         {"-F 0", "-F 100001", "-F 1000 -I 1ms", "-I 1us", "--duration 0", "--ring-size 5000",
+          "--ring-size 128M", "--ring-size x", "-o ''"}) {
+        const Outcome outcome = here.record(arguments);
+        CAPTURE(arguments, outcome.text);
+        CHECK(outcome.status == kFailure);
+    }
+    CHECK_THAT(here.record("-o missing/file --duration 10ms").text,
+               ContainsSubstring("cannot write recording \"missing/file\""));
+    CHECK_THAT(here.record("--ring-size 5000").text, ContainsSubstring("must be a power of two"));
+    CHECK(Contents(here.tree.path("perf.data")).finished);
+    CHECK_FALSE(std::filesystem::exists(here.tree.path("perf.data.old")));
+}
+
+TEST_CASE("Without the module record says that CPUs have timers of their own") {
+    const Directory here;
+    const Outcome outcome = here.record("--backend perfd --duration 100ms");
+    CHECK_THAT(outcome.text, ContainsSubstring("timer of its own") && ContainsSubstring("reason"));
+    CHECK_FALSE(metagroup::Recording(here.tree.path("perf.data")).period_ns());
+    CHECK(here.run(METAGROUP_TOOL " report perf.data").status == 0);
+}
+
+TEST_CASE("perf script prints what record wrote") {
+    const Directory here;
+    if (run_program("perf version").status != 0) SKIP("perf is not installed");
+    REQUIRE(here.record("--duration 300ms").status == 0);
+    const Contents contents(here.tree.path("perf.data"));
+    const Outcome script = here.run("perf script -i perf.data -F cpu,time,event,period");
+    CHECK(script.status == 0);
+    std::uint64_t printed = 0;
+    for (const std::string& line : split(script.text, '\n'))
+        if (line.find(" cpu-clock: ") != std::string::npos) ++printed;
+    CHECK(printed > 0);
+    CHECK(printed <= contents.samples);
+}
+
+TEST_CASE("With the module all CPUs have the same deadlines", "[module]") {
+    const Directory here;
+    const Outcome outcome = here.record("-F 100 --duration 1s");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("lateness  p50 ") && ContainsSubstring("skew "));
+    CHECK(metagroup::Recording(here.tree.path("perf.data")).period_ns() == 10'000'000);
+    const Outcome report = here.run(METAGROUP_TOOL " report -A perf.data");
+    CHECK(report.status == 0);
+    CHECK_THAT(report.text, ContainsSubstring("lateness"));
+}

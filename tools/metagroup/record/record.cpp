@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: MIT
+// metagroup record: the samples of a stream, to a perf.data file.
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <metagroup/recording_writer.hpp>
+#include <metagroup/stream.hpp>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "common/command_line.hpp"
+#include "common/overhead.hpp"
+#include "common/process.hpp"
+#include "common/selection.hpp"
+#include "common/text.hpp"
+#include "record/timing.hpp"
+#include "subcommands.hpp"
+
+namespace tool {
+namespace {
+
+using metagroup::MetaGroup;
+using metagroup::Stream;
+using std::chrono::nanoseconds;
+
+struct RecordOptions {
+    void add_to(CLI::App& app);
+    Stream::Options stream() const;
+
+    Selection selection;
+    std::optional<std::uint32_t> frequency;
+    std::optional<nanoseconds> interval;
+    std::optional<nanoseconds> duration;
+    std::uint64_t ring_size = std::uint64_t{512} << 10U;
+    bool overwrite = false;
+    std::string file = "perf.data";
+    std::vector<std::string> command;
+};
+
+void RecordOptions::add_to(CLI::App& app) {
+    using namespace std::chrono_literals;
+    constexpr std::uint32_t most = 100'000;
+    selection.add_options(app);
+    CLI::Option* rate = add_count(app, "-F,--frequency", frequency,
+                                  "samples per second, up to 100000 (default 1000)");
+    rate->check(CLI::Range(std::uint32_t{1}, most));
+    add_duration(app, "-I,--interval", interval, 1ms, 10us,
+                 "time between two samples instead, as in 100us, 1ms")
+        ->excludes(rate);
+    add_duration(app, "--duration", duration, 1s, 10us, "stop after TIME");
+    app.add_option("--ring-size", ring_size,
+                   "bytes of memory for the samples of each CPU: a power of two, up to 64M")
+        ->transform(CLI::AsSizeValue(false))
+        ->type_name("BYTES")
+        ->default_str("512K");
+    app.add_flag("--overwrite", overwrite,
+                 "keep the newest samples of each CPU in memory, and write them at the end");
+    app.add_option("-o,--output", file, "the recording; an existing one is renamed to FILE.old")
+        ->check(not_empty())
+        ->type_name("FILE")
+        ->capture_default_str();
+    app.add_option("command", command, "record while this runs; all tasks, not only this one")
+        ->type_name("COMMAND");
+}
+
+Stream::Options RecordOptions::stream() const {
+    const nanoseconds period =
+        interval.value_or(nanoseconds(1'000'000'000 / frequency.value_or(1000)));
+    return {
+        .period = period, .ring_size = static_cast<std::size_t>(ring_size), .overwrite = overwrite};
+}
+
+MetaGroup::Options counted(const Selection& selection) {
+    MetaGroup::Options options = selection.options();
+    // Readers of recordings need to know which count is of which event.
+    options.read_format = metagroup::default_read_format | metagroup::ReadFormat::id;
+    return options;
+}
+
+std::vector<std::string> command_line() {
+    std::vector<std::string> words;
+    if (std::FILE* file = std::fopen("/proc/self/cmdline", "re")) {
+        std::string word;
+        for (int byte = std::fgetc(file); byte != EOF; byte = std::fgetc(file)) {
+            if (byte != 0) {
+                word += static_cast<char>(byte);
+                continue;
+            }
+            words.push_back(std::exchange(word, {}));
+        }
+        std::fclose(file);
+    }
+    return words;
+}
+
+// As perf record does.
+void keep_old(const std::string& file) {
+    struct stat status {};
+    if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+    const std::string old = file + ".old";
+    if (::rename(file.c_str(), old.c_str()) != 0)
+        throw std::system_error(errno, std::generic_category(),
+                                "cannot rename " + file + " to " + old);
+}
+
+class Record {
+  public:
+    explicit Record(const RecordOptions& options);
+    int run();
+
+  private:
+    using Clock = Signals::Clock;
+
+    // The samples of Backend::per_fd have timers of their own.
+    std::uint64_t common_period() const {
+        return group_.backend() == metagroup::Backend::module ? stream_.period_ns() : 0;
+    }
+    metagroup::RecordingWriter open_file() const;
+    void record(Clock::time_point end);
+    bool is_over(int signal) { return signal > 0 && (signal != SIGCHLD || child_->status()); }
+    void drain();
+    void show_progress();
+    void summarize(std::uint64_t lost);
+
+    const RecordOptions& options_;
+    MetaGroup group_;
+    Stream stream_;
+    metagroup::RecordingWriter writer_;
+    Timing timing_;
+    CpuUse cpu_use_;
+    Clock::time_point start_ = Clock::now();
+    std::uint64_t bytes_ = 0;  // of records
+    bool progress_shown_ = false;
+    Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    Inputs inputs_;
+    std::optional<Child> child_;
+};
+
+Record::Record(const RecordOptions& options)
+    : options_(options),
+      group_(MetaGroup::open(counted(options.selection))),
+      stream_(Stream::start(group_, options.stream())),
+      writer_(open_file()),
+      timing_(common_period(), options.ring_size / 64),
+      inputs_(signals_, {stream_.polled().begin(), stream_.polled().end()}) {
+    if (group_.backend() == metagroup::Backend::per_fd)
+        fmt::print(stderr,
+                   "metagroup: without the module: each CPU has a timer of its own, cpu-clock, and "
+                   "its deadlines are not those of the others\n  reason: {}\n",
+                   group_.backend_reason());
+}
+
+metagroup::RecordingWriter Record::open_file() const {
+    keep_old(options_.file);
+    return {options_.file,
+            {.events = stream_.events(),
+             .period_ns = common_period(),
+             .read_format = metagroup::default_read_format | metagroup::ReadFormat::id,
+             .command = command_line(),
+             .version = "metagroup " METAGROUP_VERSION}};
+}
+
+void Record::drain() {
+    const auto pieces = stream_.read_records();
+    if (pieces.empty()) return;
+    for (const auto records : pieces) {
+        writer_.write(records);
+        timing_.add(records);
+        bytes_ += records.size();
+    }
+    writer_.finish_round();
+    stream_.release();
+}
+
+void Record::show_progress() {
+    if (::isatty(STDERR_FILENO) == 0) return;
+    const std::chrono::duration<double> elapsed = Clock::now() - start_;
+    if (options_.overwrite)
+        fmt::print(stderr, "\r{:.0f} s, the newest samples are in memory ", elapsed.count());
+    else
+        fmt::print(stderr, "\r{:.0f} s, {} samples, {}B, {} lost ", elapsed.count(),
+                   timing_.samples(), short_number(static_cast<double>(bytes_)), timing_.lost());
+    progress_shown_ = true;
+}
+
+void Record::record(Clock::time_point end) {
+    using namespace std::chrono_literals;
+    for (;;) {
+        const auto tick = Clock::now() + 1s;
+        const int woken_by = inputs_.wait_until(std::min(tick, end));
+        if (is_over(woken_by)) return;
+        if (woken_by == Inputs::kReady) {
+            const Stream::Wake wake = stream_.wait(0s);
+            if (wake == Stream::Wake::ended) return;
+            if (wake == Stream::Wake::timeout)  // the CPU of a ring went offline
+                inputs_ = Inputs(signals_, {stream_.polled().begin(), stream_.polled().end()});
+        } else if (Clock::now() >= end) {
+            return;
+        }
+        drain();
+        if (woken_by == 0) show_progress();
+    }
+}
+
+int Record::run() {
+    group_.enable();
+    if (!options_.command.empty()) child_.emplace(options_.command, signals_);
+    record(options_.duration ? start_ + *options_.duration : Clock::time_point::max());
+    const std::uint64_t lost = stream_.stop();
+    drain();
+    writer_.finish();
+    if (child_) child_->terminate();
+    summarize(lost);
+    return child_ ? child_->wait() : 0;
+}
+
+std::string quantiles(const Histogram& times) {
+    const auto show = [](std::uint64_t ns) {
+        return with_unit(nanoseconds(static_cast<nanoseconds::rep>(ns)));
+    };
+    return fmt::format("p50 {}, p99 {}, max {}", show(times.quantile(0.5)),
+                       show(times.quantile(0.99)), show(times.max()));
+}
+
+void Record::summarize(std::uint64_t lost) {
+    const double cpu_use = cpu_use_.take();
+    timing_.finish();
+    if (progress_shown_) fmt::print(stderr, "\r\x1b[K");
+    const std::chrono::duration<double> elapsed = Clock::now() - start_;
+    std::string text =
+        fmt::format("metagroup: {} samples in {:.3g} s, {}B, to {}\n  lost      {} of {} samples",
+                    timing_.samples(), elapsed.count(), short_number(static_cast<double>(bytes_)),
+                    options_.file, timing_.lost(), timing_.samples() + timing_.lost());
+    text += lost > 0 ? fmt::format(", and {} deadlines of CPUs at the end\n", lost) : "\n";
+    if (timing_.lateness().count() > 0)
+        text += fmt::format("  lateness  {}\n", quantiles(timing_.lateness()));
+    if (timing_.skew().count() > 0)
+        text += fmt::format("  skew      {}\n", quantiles(timing_.skew()));
+    fmt::print(stderr, "{}  own CPU   {:.2f} %\n", text, 100 * cpu_use);
+}
+
+}  // namespace
+
+void add_record(CLI::App& app, int& status) {
+    CLI::App* record = app.add_subcommand("record", "sample all CPUs at common deadlines");
+    const auto options = std::make_shared<RecordOptions>();
+    options->add_to(*record);
+    record->callback([options, &status] { status = Record(*options).run(); });
+}
+
+}  // namespace tool
