@@ -11,6 +11,7 @@
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <fstream>
 #include <memory>
 #include <metagroup/recording_writer.hpp>
 #include <metagroup/stream.hpp>
@@ -91,17 +92,9 @@ MetaGroup::Options counted(const Selection& selection) {
 
 std::vector<std::string> command_line() {
     std::vector<std::string> words;
-    if (std::FILE* file = std::fopen("/proc/self/cmdline", "re")) {
-        std::string word;
-        for (int byte = std::fgetc(file); byte != EOF; byte = std::fgetc(file)) {
-            if (byte != 0) {
-                word += static_cast<char>(byte);
-                continue;
-            }
-            words.push_back(std::exchange(word, {}));
-        }
-        std::fclose(file);
-    }
+    std::ifstream file("/proc/self/cmdline");
+    for (std::string word; std::getline(file, word, '\0');)
+        words.push_back(word);
     return words;
 }
 
