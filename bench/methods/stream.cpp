@@ -20,7 +20,7 @@ namespace bench {
 namespace {
 
 // Deadlines for which the reader wakes once.
-constexpr unsigned kDeadlines = 16;
+constexpr unsigned kDeadlines = 64;
 
 // The words before the payload of a sample.
 struct Head {
@@ -60,17 +60,18 @@ class Stream : public Method {
     unsigned samples() const override { return kDeadlines; }
     bool wait_sleeps() const override { return true; }
     bool uses_timers() const override { return true; }
+    // Samples are used where they are until then: a ring with them would be above its watermark.
     void wait() override {
+        for (Ring& ring : rings_)
+            ring.release();
         pollfd fd{.fd = device_.fd(), .events = POLLIN, .revents = 0};
         if (::poll(&fd, 1, -1) < 0)
             throw std::system_error(errno, std::generic_category(), "poll of a stream");
     }
-    // Samples are used where they are, until the next sweep releases them.
     void sweep() override {
         const std::size_t groups = subject_.specs().size();
         std::size_t first = 0;
         for (Ring& ring : rings_) {
-            ring.release();
             std::size_t group = 0;
             ring.visit([&](const perf_event_header& header, std::uint64_t where) {
                 if (header.type != PERF_RECORD_SAMPLE) return;

@@ -129,6 +129,14 @@ class Goals(ReportTest):
                  "32-busy-4-1.json"),
                 ("target's instructions, FRAMED / sampling", "sampling", {"target_insns": 2200.0},
                  "32-busy-4-1.json"),
+                ("time of FRAMED / stream", "stream", {"real_time": 500.0}, "32-busy-4-1.json"),
+                ("reader's instructions, stream", "stream", {"reader_insns": 1040.0},
+                 "32-busy-4-1.json"),
+                ("target's instructions, stream / sampling, busy", "stream",
+                 {"target_insns": 1610.0}, "32-busy-4-1.json"),
+                ("target's instructions, stream / sampling, idle", "stream",
+                 {"target_insns": 1760.0}, "32-idle-4-1.json"),
+                ("system calls per deadline", "stream", {"syscalls": 0.33}, "32-busy-4-1.json"),
                 ("idle CPUs woken", "quiet", {"wakeups": 1.0}, "32-idle-4-1.json")):
             with self.subTest(title):
                 sample.write_run(self.raw)

@@ -10,14 +10,14 @@ REPETITIONS = 5
 MODEL = {
     "null_syscall": (60e3, 0, 0), "per_fd": (60e3, 700e3, 2400), "migrating": (60e3, 2100e3, 5200),
     "threads": (500e3, 120e3, 7000), "io_uring": (300e3, 650e3, 2500),
-    "sampling": (200e3, 150e3, 2900), "raw": (1000e3, 28e3, 1500),
+    "sampling": (200e3, 150e3, 2900), "stream": (60e3, 8e3, 1290), "raw": (1000e3, 28e3, 1500),
     "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400), "quiet": (800e3, 25e3, 1300),
     "floor": (1000e3, 22e3, 700), "attach": (2000e3, 900e3, 0),
 }
 ERRORS = {"bpf": "no BTF of the kernel"}
 
 ROLES = {"floor": "floor", "null_syscall": "reference", "attach": "setup"} | dict.fromkeys(
-    ("raw", "framed", "mapped", "quiet"), "module")
+    ("raw", "framed", "mapped", "quiet", "stream"), "module")
 ENVIRONMENT = {
     "mode": "slow motion", "version": "0.1.0", "date": "2026-11-21", "qemu": "10.0.2",
     "rate": "10000000", "host_cpu": "Some Processor 3000", "host_cpus": "2",
@@ -52,7 +52,7 @@ def _figures(method: str, cpus: int, targets: str, factor: float) -> dict[str, A
     time = fixed + per_cpu * cpus
     return {
         "iterations": 10, "real_time": time * factor / 1e3, "cpu_time": time * factor / 1e3,
-        "time_unit": "us", "syscalls": 1.0, "ipis": cpus - 1.0,
+        "time_unit": "us", "syscalls": 1 / 64 if method == "stream" else 1.0, "ipis": cpus - 1.0,
         "wakeups": 0.0 if method == "quiet" or targets == "busy" else cpus - 1.0,
         "reader_insns": time / 1e3 * 3 * factor, "target_insns": insns * factor,
         "skew_ns": time * 0.5, "memory_bytes": 4096.0, "late": 0.002,
