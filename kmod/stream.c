@@ -302,6 +302,12 @@ u64 mg_stream_stop(struct mg_stream *stream)
 	if (!stream->running)
 		return 0;
 	WRITE_ONCE(stream->running, false);
+	/*
+	 * Without mg_group.mutex, the work may have seen a running stream, and would
+	 * arm the timers after they were cancelled below. If it is queued again from
+	 * here on, it sees that the stream has stopped.
+	 */
+	cancel_delayed_work_sync(&stream->fixup);
 	cpuhp_state_remove_instance_nocalls(mg_stream_hotplug, &stream->hotplug);
 	mg_idle_leave(&stream->on_idle);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {

@@ -354,5 +354,6 @@ TEST_CASE("Waiting takes no time of a CPU while samples are held back") {
     }
     CAPTURE(all.members.front().samples);
     REQUIRE(all.members.front().samples > 100);
-    REQUIRE(rounds < 500);
+    // Up to one for each sample; a loop that does not wait has many thousands.
+    REQUIRE(rounds < 2500);
 }
