@@ -113,13 +113,16 @@ static void mg_stream_free_rings(struct mg_stream *stream)
  * mg_stream_destroy - stop and free a stream
  * @stream:	no other user is left; or NULL
  *
- * Context: Process context, may sleep.
+ * Context: Process context, may sleep. Takes mg_group.mutex.
  */
 void mg_stream_destroy(struct mg_stream *stream)
 {
 	if (!stream)
 		return;
+	/* The fixup work must not arm timers meanwhile. */
+	mutex_lock(&stream->group->mutex);
 	mg_stream_stop(stream);
+	mutex_unlock(&stream->group->mutex);
 	mg_stream_free_rings(stream);
 	free_cpumask_var(stream->skipped);
 	kvfree(stream->on_cpu);
@@ -290,8 +293,8 @@ undo:
  *
  * No CPU refers to @stream when this returns.
  *
- * Context: Process context, may sleep. mg_group.mutex is held, or @stream has no
- * other user. Takes cpu_hotplug_lock, mg_idle_mutex and mg_cpu.lock.
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes
+ * cpu_hotplug_lock, mg_idle_mutex and mg_cpu.lock.
  * Return: the number of lost deadlines that no ring reports.
  */
 u64 mg_stream_stop(struct mg_stream *stream)
@@ -302,12 +305,6 @@ u64 mg_stream_stop(struct mg_stream *stream)
 	if (!stream->running)
 		return 0;
 	WRITE_ONCE(stream->running, false);
-	/*
-	 * Without mg_group.mutex, the work may have seen a running stream, and would
-	 * arm the timers after they were cancelled below. If it is queued again from
-	 * here on, it sees that the stream has stopped.
-	 */
-	cancel_delayed_work_sync(&stream->fixup);
 	cpuhp_state_remove_instance_nocalls(mg_stream_hotplug, &stream->hotplug);
 	mg_idle_leave(&stream->on_idle);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {

@@ -305,7 +305,7 @@ void mg_stream_cpu_cancel(struct mg_stream_cpu *this)
  * mg_stream_cpu_flush - report deadlines that were lost last
  * @this:	a CPU of a stream that is stopped
  *
- * Context: mg_group.mutex is held, or there is no other user. Takes mg_cpu.lock.
+ * Context: mg_group.mutex is held. Takes mg_cpu.lock.
  * Return: the number of deadlines for which the ring had no room.
  */
 u64 mg_stream_cpu_flush(struct mg_stream_cpu *this)
