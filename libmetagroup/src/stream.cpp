@@ -18,34 +18,11 @@ namespace metagroup {
 
 namespace {
 
-// Time by which a sample may be late, beyond two periods.
-constexpr std::uint64_t lateness = 10'000'000;
-
-}  // namespace
-
-struct Stream::State {
-    State(std::shared_ptr<detail::Sampler> started, const detail::SamplerOptions& with)
-        : options(with), sampler(std::move(started)), reader(*sampler, with.period) {
-        // Rings that overwrite have no watermark: the end is reported without being asked for.
-        for (pollfd& one : sampler->polled)
-            one.events = with.overwrite ? 0 : POLLIN;
-    }
-    // By then a ring that was not half full is not full, if its samples are up to 512 bytes.
-    std::chrono::nanoseconds pause() const {
-        return std::chrono::nanoseconds(
-            std::min(options.period * (options.ring_size / 1024), lateness));
-    }
-    detail::SamplerOptions options;
-    std::shared_ptr<detail::Sampler> sampler;
-    detail::DeadlineReader reader;
-    std::vector<std::span<const std::byte>> pieces{};  // of read_records()
-};
-
-namespace {
-
 constexpr std::int64_t least_period = PERF_METAGROUP_MIN_PERIOD;
 constexpr std::int64_t longest_period = PERF_METAGROUP_MAX_PERIOD;
 constexpr std::size_t largest_ring = std::size_t{64} << 20U;
+// Time by which a sample may be late, beyond two periods.
+constexpr std::uint64_t lateness = 10'000'000;
 
 detail::SamplerOptions checked(const Stream::Options& options) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -65,7 +42,26 @@ detail::SamplerOptions checked(const Stream::Options& options) {
             options.watermark > 0 ? options.watermark : options.ring_size / 2, options.overwrite};
 }
 
+// By then a ring that was not half full is not full, if its samples are up to 512 bytes.
+std::chrono::nanoseconds pause_of(const detail::SamplerOptions& options) {
+    return std::chrono::nanoseconds(
+        std::min(options.period * (options.ring_size / 1024), lateness));
+}
+
 }  // namespace
+
+struct Stream::State {
+    State(std::shared_ptr<detail::Sampler> started, const detail::SamplerOptions& with)
+        : options(with), sampler(std::move(started)), reader(*sampler, with.period) {
+        // Rings that overwrite have no watermark: the end is reported without being asked for.
+        for (pollfd& one : sampler->polled)
+            one.events = with.overwrite ? 0 : POLLIN;
+    }
+    detail::SamplerOptions options;
+    std::shared_ptr<detail::Sampler> sampler;
+    detail::DeadlineReader reader;
+    std::vector<std::span<const std::byte>> pieces{};  // of read_records()
+};
 
 Stream Stream::start(MetaGroup& group, const Options& options) {
     const detail::SamplerOptions wanted = checked(options);
@@ -85,7 +81,7 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
     // Samples that are held back can keep a ring above its watermark, so that poll(2) returns at
     // once, again and again.
     if (state_->reader.holds_back() && state_->sampler->running) {
-        std::chrono::nanoseconds pause = state_->pause();
+        std::chrono::nanoseconds pause = pause_of(state_->options);
         if (timeout.count() >= 0) pause = std::min(pause, timeout);
         std::this_thread::sleep_for(pause);
     }

@@ -258,8 +258,8 @@ Outcome stream(Fuzzer& fuzzer, Random& random) {
         if (random.one_in(40)) value.ring_size = random.pick(kOddRings);
         if (random.one_in(40)) value.watermark = PERF_METAGROUP_MAX_RING + random.next() / 2;
         if (random.one_in(40)) value.flags = 2U << random.below(31);
-        if (value.period < 1'000'000 || value.period > 20'000'000 || value.flags > 1 ||
-            !std::has_single_bit(value.ring_size) || value.ring_size < 4096 ||
+        if (value.period < PERF_METAGROUP_MIN_PERIOD || value.period > PERF_METAGROUP_MAX_PERIOD ||
+            value.flags > 1 || !std::has_single_bit(value.ring_size) || value.ring_size < 4096 ||
             value.ring_size > PERF_METAGROUP_MAX_RING || value.watermark > value.ring_size)
             must |= {EINVAL};
     } else if (random.one_in(20)) {  // a stop has a period of 0, and nothing else

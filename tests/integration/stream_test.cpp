@@ -46,6 +46,15 @@ MetaGroup open_group(const char* events = kEvents, bool start_disabled = false,
     return MetaGroup::open(options);
 }
 
+// Of an event whose counts stand still while a CPU is idle. Skips the test if there is none, or no
+// CPU beside a busy one.
+MetaGroup open_quiet_group() {
+    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
+        SKIP("the module metagroup_testpmu is not loaded");
+    return open_group("{metagroup_core/config=0/}", false, true);
+}
+
 std::uint64_t now_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
@@ -319,11 +328,7 @@ TEST_CASE("An offline CPU does not hold a stream back") {
 }
 
 TEST_CASE("In quiet mode idle CPUs do not hold a stream back") {
-    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
-    if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
-        SKIP("the module metagroup_testpmu is not loaded");
-    // Its counts stand still while a CPU is idle.
-    MetaGroup group = open_group("{metagroup_core/config=0/}", false, true);
+    MetaGroup group = open_quiet_group();
     const test::BusyCpu busy(test::online_cpus().front());
     Stream stream = Stream::start(group, {.period = 1ms});
     Collected all(group);
@@ -339,10 +344,7 @@ TEST_CASE("In quiet mode idle CPUs do not hold a stream back") {
 }
 
 TEST_CASE("Waiting takes no time of a CPU while samples are held back") {
-    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
-    if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
-        SKIP("the module metagroup_testpmu is not loaded");
-    MetaGroup group = open_group("{metagroup_core/config=0/}", false, true);
+    MetaGroup group = open_quiet_group();
     const test::BusyCpu busy(test::online_cpus().front());
     // The first sample of the busy CPU exceeds the watermark, and idle CPUs have none.
     Stream stream = Stream::start(group, {.period = 1ms, .watermark = 1});

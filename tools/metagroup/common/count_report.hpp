@@ -2,7 +2,9 @@
 // Output formats of counts: text for people, CSV and JSON for programs.
 #pragma once
 
+#include <CLI/App.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/aggregation.hpp"
@@ -36,5 +38,16 @@ class Report {
 std::unique_ptr<Report> make_text_report(Output& output, Subject subject);
 std::unique_ptr<Report> make_csv_report(Output& output, Subject subject, std::string separator);
 std::unique_ptr<Report> make_json_report(Output& output, Subject subject);
+
+// The format and the file, as -x, -j and -o choose them.
+struct CountOutput {
+    // `lines`: has a line of JSON each.
+    void add_options(CLI::App& app, const std::string& lines);
+    std::unique_ptr<Report> make_report(Output& output, Subject subject) const;
+
+    std::optional<std::string> separator;
+    bool json = false;
+    std::string file;
+};
 
 }  // namespace tool

@@ -160,7 +160,6 @@ metagroup::RecordingWriter Record::open_file() const {
     return {options_.file,
             {.events = stream_.events(),
              .period_ns = common_period(),
-             .read_format = metagroup::default_read_format | metagroup::ReadFormat::id,
              .command = command_line(),
              .version = "metagroup " METAGROUP_VERSION}};
 }

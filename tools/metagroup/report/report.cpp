@@ -31,9 +31,7 @@ struct ReportOptions {
     std::optional<nanoseconds> interval;
     std::optional<nanoseconds> since;
     std::optional<nanoseconds> until;
-    std::optional<std::string> separator;
-    bool json = false;
-    std::string output;
+    CountOutput output;
     std::string plot;
     std::string html;
     std::string recording;
@@ -46,10 +44,7 @@ void ReportOptions::add_to(CLI::App& app) {
     add_duration(app, "--since", since, 1s, 0s, "leave out samples before TIME from the first one");
     add_duration(app, "--until", until, 1s, 0s, "leave out samples after TIME from the first one");
     add_aggregation(app, mode);
-    CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator")
-                           ->check(not_empty());
-    app.add_flag("-j,--json", json, "a line of JSON for each row")->excludes(csv);
-    app.add_option("-o,--output", output, "write to a file")->check(not_empty())->type_name("FILE");
+    output.add_options(app, "row");
     app.add_option("--plot", plot, "draw CPUs over time, as SVG")
         ->check(not_empty())
         ->type_name("FILE");
@@ -106,17 +101,15 @@ void run(const ReportOptions& options) {
     Analysis analysis(recording, extent, rows, count_of(options.interval),
                       [&](double end, const Totals& totals) { counts->interval(end, totals); });
 
-    Output output(options.output);
-    Subject subject{rows, analysis.columns(), analysis.metrics(), options.recording, "", ""};
-    counts = options.json        ? make_json_report(output, subject)
-             : options.separator ? make_csv_report(output, subject, *options.separator)
-                                 : make_text_report(output, subject);
+    Output output(options.output.file);
+    counts = options.output.make_report(
+        output, {rows, analysis.columns(), analysis.metrics(), options.recording, "", ""});
     analysis.run(recording);
     if (!options.interval) counts->whole(analysis.seconds(), analysis.whole());
     const auto distributions = analysis.distributions();
-    output.write(options.json ? distributions_as_json(distributions)
-                 : options.separator
-                     ? '\n' + distributions_as_csv(distributions, *options.separator)
+    output.write(options.output.json ? distributions_as_json(distributions)
+                 : options.output.separator
+                     ? '\n' + distributions_as_csv(distributions, *options.output.separator)
                      : distributions_as_text(distributions));
     if (!options.plot.empty() || !options.html.empty()) draw(recording, extent, options);
 }

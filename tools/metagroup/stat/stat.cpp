@@ -37,9 +37,7 @@ struct StatOptions {
     std::optional<std::chrono::nanoseconds> interval;
     std::optional<std::chrono::nanoseconds> timeout;
     std::optional<std::uint32_t> count;  // intervals
-    std::optional<std::string> separator;
-    bool json = false;
-    std::string file;
+    CountOutput output;
     std::vector<std::string> command;
 };
 
@@ -52,10 +50,7 @@ void StatOptions::add_to(CLI::App& app) {
     add_count(app, "--count", count, "stop after N intervals")->needs(at);
     add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME");
     add_aggregation(app, mode);
-    CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator")
-                           ->check(not_empty());
-    app.add_flag("-j,--json", json, "a line of JSON for each count")->excludes(csv);
-    app.add_option("-o,--output", file, "write to a file")->check(not_empty())->type_name("FILE");
+    output.add_options(app, "count");
     app.add_option("command", command, "count while this runs; all tasks, not only this one")
         ->type_name("COMMAND");
 }
@@ -64,24 +59,18 @@ std::string words(const std::vector<std::string>& command) {
     return command.empty() ? "system wide" : fmt::format("{}", fmt::join(command, " "));
 }
 
-std::unique_ptr<Report> make_report(const StatOptions& options, Output& output, Subject subject) {
-    if (options.json) return make_json_report(output, std::move(subject));
-    if (options.separator) return make_csv_report(output, std::move(subject), *options.separator);
-    return make_text_report(output, std::move(subject));
-}
-
 class Stat {
   public:
     explicit Stat(const StatOptions& options)
         : options_(options),
-          output_(options.file),
+          output_(options.output.file),
           selected_(options.selection.options()),
           group_(MetaGroup::open(selected_)),
           rows_(options.mode, selected_.cpus.value()),
           totals_(group_, rows_),
           metrics_(totals_.columns()),
-          report_(make_report(
-              options, output_,
+          report_(options.output.make_report(
+              output_,
               {rows_, totals_.columns(), metrics_, words(options.command),
                options.selection.cgroup(), std::string(metagroup::to_string(group_.backend()))})) {}
 

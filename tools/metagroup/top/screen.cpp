@@ -8,7 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cerrno>
+#include <array>
 #include <clocale>
 #include <cstdlib>
 #include <stdexcept>

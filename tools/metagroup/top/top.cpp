@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // metagroup top: rates of all CPUs on a full screen.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
