@@ -12,9 +12,8 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
-#include <linux/sched/clock.h>
-#include <linux/smp.h>
 #include <linux/string.h>
+#include <linux/timekeeping.h>
 #include <linux/tracepoint.h>
 
 #include "core_pmu.h"
@@ -31,7 +30,7 @@ static void core_switch_probe(void *data, bool preempt, struct task_struct *prev
 			      struct task_struct *next)
 {
 	struct core_busy *busy = this_cpu_ptr(&core_busy);
-	u64 now = sched_clock_cpu(smp_processor_id());
+	u64 now = ktime_get_ns();
 
 	if (busy->since)
 		busy->total += now - busy->since;
@@ -44,7 +43,7 @@ static void core_update(struct perf_event *event)
 	u64 now = busy->total;
 
 	if (busy->since)
-		now += sched_clock_cpu(smp_processor_id()) - busy->since;
+		now += ktime_get_ns() - busy->since;
 	local64_add(now - local64_xchg(&event->hw.prev_count, now), &event->count);
 }
 
