@@ -76,7 +76,11 @@ void Case::measure(benchmark::State& state, Load load, Conditions& conditions, C
                 state.SetIterationTime(median_sweep(method(), time));
         }
     });
-    if (first) costs_[load] = costs.count(method(), load);
+    if (first) {
+        costs_[load] = costs.count(method(), load);
+        if (costs.counts_instructions())
+            costs.count_instructions(*info_.make(subject_.without_reader()), load, costs_[load]);
+    }
     for (const auto& [name, value] : costs_[load])
         state.counters[name] = value;
 }

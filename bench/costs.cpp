@@ -42,7 +42,6 @@ Costs CostCounter::count(Method& method, Load load) {
     count_calls(method, load, costs);
     count_interrupts(method, load, costs);
     if (load == Load::idle) count_wakeups(method, costs);
-    if (instructions_) count_instructions(method, load, costs);
     measure_skew(method, load, costs);
     if (const auto bytes = method.memory_bytes())
         costs["memory_bytes"] = static_cast<double>(*bytes);

@@ -21,7 +21,8 @@ namespace bench {
 //   syscalls      of all threads of the program
 //   ipis          interrupts from CPU to CPU
 //   wakeups       exits from idle
-//   reader_insns  instructions on the reader's CPU
+//   reader_insns  instructions on the reader's CPU, which is not read itself here: a CPU that
+//                 samples itself would have the cost of a target, too
 //   target_insns  mean of the instructions on the other CPUs; of busy ones in the kernel only
 //   skew_ns       median of Method::skew_ns()
 //   memory_bytes  Method::memory_bytes()
@@ -40,7 +41,11 @@ class CostCounter {
     // Each cost is counted in one pass, which makes sweeps for the time `pass`.
     CostCounter(Conditions& conditions, metagroup::CpuList cpus, std::chrono::nanoseconds pass);
 
+    // All but instructions.
     Costs count(Method& method, Load load);
+    bool counts_instructions() const { return instructions_ != nullptr; }
+    // `method` does not read the reader's CPU, unless there is no other.
+    void count_instructions(Method& method, Load load, Costs& costs);
 
   private:
     using Clock = std::chrono::steady_clock;
@@ -54,7 +59,6 @@ class CostCounter {
     void count_interrupts(Method& method, Load load, Costs& costs);
     void count_wakeups(Method& method, Costs& costs);
     double count_events(Method& method, Load load, TracepointCounter& counter);
-    void count_instructions(Method& method, Load load, Costs& costs);
     void measure_skew(Method& method, Load load, Costs& costs);
     static unsigned repeat(Clock::duration time, unsigned min_steps,
                            const std::function<void()>& step);

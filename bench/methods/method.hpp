@@ -38,6 +38,9 @@ class Subject {
     // events for which that holds. Throws std::runtime_error if this machine has no such events.
     Subject& stable_in_idle();
 
+    // The same groups on the CPUs after the first, which is the reader's; these if there is one CPU.
+    Subject& without_reader();
+
     // The meta-group of these groups; there is one, because a group belongs to at most one. Throws
     // std::system_error if the module is not loaded.
     metagroup::Device& device();
@@ -48,9 +51,11 @@ class Subject {
     std::optional<metagroup::Device> device_;
     std::chrono::nanoseconds sampling_period_;
     std::unique_ptr<Subject> stable_in_idle_;
+    std::unique_ptr<Subject> without_reader_;
 };
 
-// Constructed and called on the reader's CPU, which is the first of the list and is read as well.
+// Constructed and called on the reader's CPU: the first of the list, which is read as well except
+// where instructions are counted.
 // A constructor that throws gives the reason why the method is not available.
 class Method {
   public:

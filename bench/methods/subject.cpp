@@ -41,6 +41,16 @@ Subject& Subject::stable_in_idle() {
     return *stable_in_idle_;
 }
 
+Subject& Subject::without_reader() {
+    if (cpus().size() < 2) return *this;
+    if (!without_reader_) {
+        const auto others = cpus().cpus().subspan(1);
+        without_reader_ = std::make_unique<Subject>(
+            specs_, metagroup::CpuList({others.begin(), others.end()}), sampling_period_);
+    }
+    return *without_reader_;
+}
+
 metagroup::Device& Subject::device() {
     if (!device_) {
         metagroup::Device device = metagroup::Device::open();

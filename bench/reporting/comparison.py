@@ -63,8 +63,8 @@ HEADER = ["method", "time", "cv", "per_fd / this", "this / floor", "syscalls", "
 LEGEND = ("time: median time of a sweep of all CPUs; cv: standard deviation / mean of the "
           "repetitions; syscalls, IPIs, woken: system calls, "
           "inter-processor interrupts and exits from idle per sweep; reader: instructions on the "
-          "reading CPU per sweep; target: instructions on each other CPU per sample; skew: newest "
-          "minus oldest sample.")
+          "reading CPU per sweep of the others; target: instructions on each of these per sample; "
+          "skew: newest minus oldest sample.")
 
 
 def compare(results: Results, condition: Condition) -> list[Row]:

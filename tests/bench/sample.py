@@ -10,7 +10,7 @@ REPETITIONS = 5
 MODEL = {
     "null_syscall": (60e3, 0, 0), "per_fd": (60e3, 700e3, 2400), "migrating": (60e3, 2100e3, 5200),
     "threads": (500e3, 120e3, 7000), "io_uring": (300e3, 650e3, 2500),
-    "sampling": (200e3, 150e3, 2900), "stream": (60e3, 8e3, 1290), "raw": (1000e3, 28e3, 1500),
+    "sampling": (200e3, 150e3, 2900), "stream": (50e3, 6e3, 1290), "raw": (1000e3, 28e3, 1500),
     "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400), "quiet": (800e3, 25e3, 1300),
     "floor": (1000e3, 22e3, 700), "attach": (2000e3, 900e3, 0),
 }
