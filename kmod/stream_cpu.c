@@ -253,16 +253,20 @@ void mg_stream_cpu_init(struct mg_stream_cpu *this, struct mg_stream *stream, in
 }
 
 /*
- * Deadlines that are lost because of max_stream_percent are counted in advance. The
- * timer has been cancelled: do not count those that are still to come.
+ * The timer has been cancelled. Deadlines that are lost because of max_stream_percent
+ * are counted in advance: do not count those that are still to come. If the timer was
+ * late, count those that it did not handle.
  */
 static void mg_stream_disarm(struct mg_stream_cpu *this)
 {
 	s64 left = ktime_to_ns(hrtimer_get_expires(&this->timer)) - ktime_get_ns();
+	u64 period = this->stream->period;
 	u64 future;
 
-	if (this->armed && left > 0) {
-		future = min(div64_u64(left - 1, this->stream->period), this->lost);
+	if (this->armed && left <= 0) {
+		mg_stream_lose(this, div64_u64(-left, period) + 1);
+	} else if (this->armed) {
+		future = min(div64_u64(left - 1, period), this->lost);
 		this->lost -= future;
 		this->all_lost -= future;
 		this->throttled -= future;
