@@ -95,6 +95,7 @@ namespace {
 // The records that libbpf found in the ring of a CPU.
 struct Found {
     std::uint64_t samples = 0, lost = 0, others = 0;  // lost: between samples
+    std::uint64_t lost_last = 0;                      // after the last sample
     std::uint64_t first = 0, last = 0;                // times
     bool ordered = true;
     std::vector<std::byte> payload;  // of the last sample
@@ -106,9 +107,13 @@ bpf_perf_event_ret add(void* context, int cpu, perf_event_header* record) {
     std::uint64_t words[4];  // the header, and the three that follow
     std::memcpy(words, bytes, sizeof(words));
     if (record->type == PERF_RECORD_LOST_SAMPLES) {
-        if (found.samples > 0) found.lost += words[1];
+        found.lost_last += words[1];
     } else if (record->type == PERF_RECORD_SAMPLE) {
-        if (found.samples++ == 0) found.first = words[2];
+        if (found.samples++ == 0)
+            found.first = words[2];
+        else
+            found.lost += found.lost_last;
+        found.lost_last = 0;
         found.ordered = found.ordered && words[2] > found.last;
         found.last = words[2];
         found.payload.assign(bytes + sizeof(words), bytes + record->size);
