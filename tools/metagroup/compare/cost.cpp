@@ -5,7 +5,10 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
+#include <iterator>
 #include <optional>
+#include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -46,12 +49,23 @@ double count_per_read(Counter& counter, unsigned reads, Read&& read) {
     return std::max(count(reads) - nothing, 0.0) / reads;
 }
 
-// The kernel's functions by which one way interrupts CPUs and waits, and the number of their calls
-// in a sweep that are for the reader's own CPU only.
+// The kernel's function by which one way interrupts CPUs and waits, by its names in this and in
+// older kernels, and the number of its calls in a sweep that are for the reader's own CPU only.
 struct Calls {
-    std::vector<std::string> functions;
+    std::vector<std::string> names;
     double own = 0;
 };
+
+// Counts the first of these functions that this kernel has.
+measure::KernelCallCounter first_of(const std::vector<std::string>& names) {
+    for (auto name = names.begin();; ++name) {
+        try {
+            return measure::KernelCallCounter({*name});
+        } catch (const std::system_error&) {
+            if (std::next(name) == names.end()) throw;
+        }
+    }
+}
 
 // Separate from the timing, which counting would disturb. Counts vary little, so few reads suffice.
 template <typename Read>
@@ -71,7 +85,7 @@ void count(Cost& cost, std::string& unknown, const Calls& calls, unsigned sweeps
         return measure::KernelCallCounter(
             {"mutex_lock", "mutex_lock_interruptible", "mutex_lock_killable"});
     });
-    try_count(cost.waits, [&] { return measure::KernelCallCounter(calls.functions); });
+    try_count(cost.waits, [&] { return first_of(calls.names); });
     if (cost.waits) cost.waits = std::max(*cost.waits - calls.own, 0.0);
 }
 
@@ -126,8 +140,8 @@ Comparison compare(Sides& sides, unsigned sweeps) {
     result.module.microseconds = measure::median(std::move(module_times));
     count(result.per_fd, result.unknown, {{"smp_call_function_single"}, 1}, sweeps, per_fd);
     const double alone = sides.cpus() == 1 ? 1 : 0;
-    count(result.module, result.unknown,
-          {{"on_each_cpu_cond_mask", "smp_call_function_many"}, alone}, sweeps, module);
+    count(result.module, result.unknown, {{"on_each_cpu_mask", "on_each_cpu_cond_mask"}, alone},
+          sweeps, module);
     return result;
 }
 
