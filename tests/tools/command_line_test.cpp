@@ -30,6 +30,10 @@ TEST_CASE("An unknown subcommand is named, with a similar one or all") {
     check_refused("frobnicate -e cycles -- sleep 1", "\"frobnicate\"");
 }
 
+TEST_CASE("An invalid value is named, also before a command") {
+    check_refused("stat -I never -- true", "never");
+}
+
 TEST_CASE("An unknown option is named, with a similar one") {
     check_refused("--foo", "\"--foo\"");
     check_refused("--foo stat", "\"--foo\"");
@@ -72,6 +76,8 @@ TEST_CASE("Options that exclude or need each other are refused") {
     check_refused("stat -A --per-core", "");
     check_refused("stat -j -x ,", "");
     check_refused("stat --backend=guess", "guess");
+    check_refused("stat --method=stream", "--interval");
+    check_refused("stat -I 1ms --method=guess", "guess");
 }
 
 TEST_CASE("Ports are from 0 to 65535") {

@@ -9,29 +9,20 @@
 #include <vector>
 
 #include "program.hpp"
-#include "support/synthetic_stream.hpp"
-#include "support/temp_tree.hpp"
+#include "recorded.hpp"
 
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
-using metagroup::test::SyntheticStream;
 
 namespace {
 
-struct Recorded {
-    explicit Recorded(std::uint64_t deadlines = 1000) { stream.write_file(path, deadlines); }
-
-    std::vector<nlohmann::json> report(const std::string& options) const {
-        const Outcome outcome = run_program(METAGROUP_TOOL " report -j " + options + ' ' + path);
-        CAPTURE(outcome.text);
-        REQUIRE(outcome.status == 0);
-        return json_lines(outcome.text);
-    }
-
-    metagroup::test::TempTree tree;
-    std::string path = tree.path("recording");
-    SyntheticStream stream{.cpus = 3};
-};
+std::vector<nlohmann::json> report(const Recorded& recorded, const std::string& options) {
+    const Outcome outcome =
+        run_program(METAGROUP_TOOL " report -j " + options + ' ' + recorded.path);
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    return json_lines(outcome.text);
+}
 
 nlohmann::json figure(const std::vector<nlohmann::json>& lines, const std::string& name,
                       const std::string& place = "") {
@@ -43,7 +34,7 @@ nlohmann::json figure(const std::vector<nlohmann::json>& lines, const std::strin
 }  // namespace
 
 TEST_CASE("report adds up the counts of each CPU", "[no-module]") {
-    const auto lines = Recorded().report("-A");
+    const auto lines = report(Recorded(), "-A");
     for (std::size_t cpu = 0; cpu < 3; ++cpu) {
         const auto& cycles = lines.at(2 * cpu);
         const auto& instructions = lines.at(2 * cpu + 1);
@@ -58,11 +49,11 @@ TEST_CASE("report adds up the counts of each CPU", "[no-module]") {
 
 TEST_CASE("The counts of intervals are those of the whole time", "[no-module]") {
     const Recorded recorded;
-    const double whole = recorded.report("").at(0).at("counter-value");
+    const double whole = report(recorded, "").at(0).at("counter-value");
     CHECK(whole == 6 * 999'000'000.0);
     double sum = 0;
     std::vector<double> times;
-    for (const auto& line : recorded.report("-I 100ms")) {
+    for (const auto& line : report(recorded, "-I 100ms")) {
         if (line.value("event", "") != "cycles") continue;
         sum += line.at("counter-value").get<double>();
         times.push_back(line.at("interval"));
@@ -72,7 +63,7 @@ TEST_CASE("The counts of intervals are those of the whole time", "[no-module]") 
 }
 
 TEST_CASE("report has the distributions of rates, ratios, lateness and skew", "[no-module]") {
-    const auto lines = Recorded().report("-A");
+    const auto lines = report(Recorded(), "-A");
     const auto cycles = figure(lines, "cycles", "CPU1");
     CHECK(cycles.at("samples") == 999);
     for (const char* part : {"p50", "p90", "p99", "max"}) {
@@ -90,7 +81,7 @@ TEST_CASE("report has the distributions of rates, ratios, lateness and skew", "[
 
 TEST_CASE("report leaves out what is before or after a time", "[no-module]") {
     const Recorded recorded;
-    const auto lines = recorded.report("-A --since 100ms --until 0.3");
+    const auto lines = report(recorded, "-A --since 100ms --until 0.3");
     CHECK(lines.at(0).at("elapsed").get<double>() == Approx(0.2));
     CHECK(lines.at(0).at("counter-value") == 200'000'000);
     const Outcome outcome = run_program(METAGROUP_TOOL " report --since 5s " + recorded.path);
@@ -100,13 +91,13 @@ TEST_CASE("report leaves out what is before or after a time", "[no-module]") {
 
 TEST_CASE("report prints the same as text and CSV", "[no-module]") {
     const Recorded recorded;
-    const auto report = [&](const char* options) {
+    const auto run = [&](const char* options) {
         return run_program(METAGROUP_TOOL " report " + std::string(options) + ' ' + recorded.path);
     };
-    CHECK_THAT(report("").text, ContainsSubstring("5,994,000,000          cycles") &&
-                                    ContainsSubstring("insn per cycle") &&
-                                    ContainsSubstring("deadlines lost: 2 of 3000"));
-    const auto lines = split(report("-x ';' -A").text, '\n');
+    CHECK_THAT(run("").text, ContainsSubstring("5,994,000,000          cycles") &&
+                                 ContainsSubstring("insn per cycle") &&
+                                 ContainsSubstring("deadlines lost: 2 of 3000"));
+    const auto lines = split(run("-x ';' -A").text, '\n');
     CHECK(lines.at(0).starts_with("CPU0;1;999000000;;cycles;"));
     CHECK(lines.at(7) == "place;cpus;figure;unit;samples;lost;p50;p90;p99;max");
     CHECK(lines.at(11) == "CPU0;1;lateness;ns;1000;0;1000;1000;1000;1000");

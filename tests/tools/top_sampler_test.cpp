@@ -11,7 +11,7 @@
 
 #include "support/cgroup.hpp"
 #include "support/cpus.hpp"
-#include "top/sampler.hpp"
+#include "top/source.hpp"
 
 using namespace std::chrono_literals;
 using Catch::Approx;
@@ -35,7 +35,7 @@ metagroup::MetaGroup::Options counting(const char* events, Backend backend = Bac
 bool comes(Sampler& sampler, const std::function<bool(const Update&)>& so) {
     for (int tries = 0; tries < 200; ++tries) {
         std::this_thread::sleep_for(50ms);
-        if (so(sampler.sample())) return true;
+        if (so(*sampler.sample())) return true;
     }
     return false;
 }
@@ -45,7 +45,7 @@ bool comes(Sampler& sampler, const std::function<bool(const Update&)>& so) {
 TEST_CASE("The clock of a CPU runs at one second per second") {
     Sampler sampler(counting("cpu-clock,page-faults"), AggrMode::cpu);
     std::this_thread::sleep_for(50ms);
-    const Update& update = sampler.sample();
+    const Update& update = *sampler.sample();
     const std::size_t cpus = sampler.places().size();
     REQUIRE(update.cells.size() == (cpus + 1) * 2);
     for (std::size_t place = 0; place < cpus; ++place)
@@ -69,7 +69,7 @@ TEST_CASE("A ratio is a column of its own", "[module]") {
     std::this_thread::sleep_for(200ms);
     REQUIRE(sampler.series().size() == 3);
     CHECK(sampler.series()[2].name == "GHz");
-    CHECK(sampler.sample().cells.back().value.value() > 0);
+    CHECK(sampler.sample()->cells.back().value.value() > 0);
 }
 
 TEST_CASE("A CPU that goes offline is marked, and counts again when it is back", "[module]") {
@@ -80,8 +80,8 @@ TEST_CASE("A CPU that goes offline is marked, and counts again when it is back",
     {
         const metagroup::test::OfflineCpu gone(1);
         REQUIRE(comes(sampler, [](const Update& update) { return update.online[1] == 0; }));
-        CHECK(sampler.sample().online[0] == 1);
-        CHECK_FALSE(sampler.sample().cells[1].value);
+        CHECK(sampler.sample()->online[0] == 1);
+        CHECK_FALSE(sampler.sample()->cells[1].value);
     }
     REQUIRE(comes(sampler, [](const Update& update) { return update.online[1] == 1; }));
     CHECK(comes(sampler, [](const Update& update) { return update.cells[1].value > 0.5; }));
@@ -97,6 +97,6 @@ TEST_CASE("A CPU on which a cgroup does not run is not marked as offline", "[mac
     const std::vector<std::size_t> all(sampler.places().size(), 1);
     for (int sweep = 0; sweep < 3; ++sweep) {
         std::this_thread::sleep_for(10ms);
-        CHECK(sampler.sample().online == all);
+        CHECK(sampler.sample()->online == all);
     }
 }

@@ -89,6 +89,11 @@ Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
     });
 }
 
+const Aggregation& Aggregation::one() {
+    static const Aggregation one(AggrMode::all, metagroup::CpuList({0}));
+    return one;
+}
+
 template <typename KeyOf>
 void Aggregation::find_places(const metagroup::CpuList& cpus, const KeyOf& key_of) {
     std::map<Key, std::vector<int>> found;

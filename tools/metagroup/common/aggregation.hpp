@@ -30,6 +30,9 @@ class Aggregation {
     Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
                 std::span<const metagroup::CpuPlace> topology);
 
+    // A single place, without a CPU.
+    static const Aggregation& one();
+
     const std::vector<Place>& places() const { return places_; }
     std::size_t index_of(int cpu) const { return index_[static_cast<std::size_t>(cpu)]; }
 

@@ -134,6 +134,7 @@ std::string describe_unknown_word(const CLI::App& app) {
     const bool before_subcommand = called.empty() || !words.empty();
     const CLI::App& where = before_subcommand ? app : *called.front();
     if (!before_subcommand) words = where.remaining();
+    words.erase(std::ranges::find(words, "--"), words.end());  // a command, which is not parsed
     if (words.empty()) return "";
     const std::string of = before_subcommand ? "" : where.get_name() + ": ";
     const std::string word = words.front();

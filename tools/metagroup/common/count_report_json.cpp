@@ -53,6 +53,7 @@ class JsonReport final : public Report {
         Json line{{"self",
                    {{"backend", subject_.backend},
                     {"sweeps", overhead.sweeps()},
+                    {"deadlines", overhead.deadlines},
                     {"missed-ticks", overhead.missed},
                     {"sweep-ns", quantiles(overhead.duration)},
                     {"skew-ns", quantiles(overhead.skew)},

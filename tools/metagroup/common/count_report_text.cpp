@@ -76,6 +76,7 @@ class TextReport final : public Report {
         print(" {} sweeps by {}: {:.1f} us each (p50; p99 {:.1f}), inter-CPU skew {:.1f} us (p50)",
               overhead.sweeps(), subject_.backend, us(overhead.duration.quantile(0.5)),
               us(overhead.duration.quantile(0.99)), us(overhead.skew.quantile(0.5)));
+        if (overhead.deadlines > 0) print("\n {} deadlines of a stream", overhead.deadlines);
         print("\n {:.2f} % of one CPU used", 100 * overhead.cpu_use);
         if (const Histogram& late = overhead.lateness; late.count() > 0) {
             print("; ticks missed: {}; timer lateness {:.1f} us (p50), {:.1f} (p99), {:.1f} (max)",

@@ -51,4 +51,19 @@ std::uint64_t Histogram::quantile(double part) const {
     return 0;
 }
 
+void Overhead::add_deadline(const metagroup::Deadline& deadline) {
+    std::uint64_t oldest = UINT64_MAX;
+    std::uint64_t newest = 0;
+    for (const metagroup::Sample& sample : deadline) {
+        missed += sample.lost();
+        if (sample.lost() > 0) continue;
+        oldest = std::min(oldest, sample.time_ns());
+        newest = std::max(newest, sample.time_ns());
+        lateness.add(sample.time_ns() - deadline.time_ns());
+    }
+    if (newest == 0) return;
+    ++deadlines;
+    skew.add(newest - oldest);
+}
+
 }  // namespace tool

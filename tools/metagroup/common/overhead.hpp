@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <metagroup/snapshot.hpp>
+#include <metagroup/stream.hpp>
 
 namespace tool {
 
@@ -53,13 +54,15 @@ struct Overhead {
         duration.add(snapshot.end_ns() - snapshot.begin_ns());
         skew.add(snapshot.skew_ns());
     }
+    void add_deadline(const metagroup::Deadline& deadline);
     std::uint64_t sweeps() const { return duration.count(); }
 
-    Histogram duration;        // of sweeps
-    Histogram skew;            // newest minus oldest record of a sweep
-    Histogram lateness;        // of ticks
-    std::uint64_t missed = 0;  // ticks
-    double cpu_use = 0;        // share of one CPU, 0 to 1
+    Histogram duration;           // of sweeps
+    Histogram skew;               // newest minus oldest record of a sweep or deadline
+    Histogram lateness;           // of ticks, or of samples
+    std::uint64_t missed = 0;     // ticks, or samples
+    std::uint64_t deadlines = 0;  // of a stream
+    double cpu_use = 0;           // share of one CPU, 0 to 1
 };
 
 }  // namespace tool

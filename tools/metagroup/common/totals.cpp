@@ -47,17 +47,6 @@ std::optional<std::size_t> find(const std::vector<Column>& columns, std::string_
     return static_cast<std::size_t>(found - columns.begin());
 }
 
-inline void add_to(Count& count, std::optional<std::uint64_t> counted, double scale,
-                   std::uint64_t enabled, std::uint64_t running) {
-    count.enabled += enabled;
-    count.running += running;
-    if (!counted) return;
-    const auto value = metagroup::scale_count(*counted, enabled, running);
-    if (!value) return;
-    count.value += *value * scale;
-    ++count.cpus;
-}
-
 }  // namespace
 
 double Count::coverage() const {
@@ -73,8 +62,7 @@ Totals::Totals(std::span<const metagroup::GroupSpec> groups,
             columns_.push_back({event.name, event.unit, event.scale});
     }
     for (const auto& member : members) {
-        const std::size_t place = rows.index_of(member.cpu);
-        targets_.push_back({place * columns_.size(), first_column[member.group],
+        targets_.push_back({rows.index_of(member.cpu), first_column[member.group],
                             groups[member.group].events.size()});
     }
     counts_.resize(rows.places().size() * columns_.size());
@@ -88,24 +76,31 @@ void Totals::clear() {
 }
 
 void Totals::add(const metagroup::Delta& delta) {
-    for (std::size_t i = 0; i < delta.size(); ++i) {
-        const metagroup::MemberDelta member = delta[i];
-        const auto enabled = member.time_enabled();
-        const auto running = member.time_running();
-        if (!enabled || !running) continue;
-        const Target& target = targets_[i];
-        for (std::size_t event = 0; event < target.events; ++event) {
-            const std::size_t column = target.column + event;
-            add_to(counts_[target.place + column], member.raw(event), columns_[column].scale,
-                   *enabled, *running);
-        }
-    }
+    for (std::size_t i = 0; i < delta.size(); ++i)
+        add_member(i, delta[i]);
 }
 
 void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
                  std::uint64_t enabled, std::uint64_t running) {
-    add_to(counts_[place * columns_.size() + column], counted, columns_[column].scale, enabled,
-           running);
+    Count& count = counts_[place * columns_.size() + column];
+    count.enabled += enabled;
+    count.running += running;
+    if (!counted) return;
+    const auto value = metagroup::scale_count(*counted, enabled, running);
+    if (!value) return;
+    count.value += *value * columns_[column].scale;
+    ++count.cpus;
+}
+
+void Totals::add_all(const Totals& other) {
+    for (std::size_t i = 0; i < other.counts_.size(); ++i) {
+        Count& sum = counts_[i % columns_.size()];
+        const Count& count = other.counts_[i];
+        sum.value += count.value;
+        sum.enabled += count.enabled;
+        sum.running += count.running;
+        sum.cpus += count.cpus;
+    }
 }
 
 bool is_clock(std::string_view event) {

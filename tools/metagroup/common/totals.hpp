@@ -47,10 +47,23 @@ class Totals {
 
     void clear();
     void add(const metagroup::Delta& delta);
+    // Adds what a member counted: a metagroup::MemberDelta, or what has the same functions.
+    template <typename MemberDelta>
+    void add_member(std::size_t index, const MemberDelta& member) {
+        const auto enabled = member.time_enabled();
+        const auto running = member.time_running();
+        if (!enabled || !running) return;
+        const Target& target = targets_[index];
+        for (std::size_t event = 0; event < target.events; ++event)
+            add(target.place, target.column + event, member.raw(event), *enabled, *running);
+    }
     // Adds what an event counted on one CPU, and its times in ns.
     void add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
              std::uint64_t enabled, std::uint64_t running);
+    // Adds the counts of all places of `other`, which has the same columns, to the first place.
+    void add_all(const Totals& other);
 
+    std::size_t places() const { return columns_.empty() ? 0 : counts_.size() / columns_.size(); }
     const std::vector<Column>& columns() const { return columns_; }
     const Count& at(std::size_t place, std::size_t column) const {
         return counts_[place * columns_.size() + column];
@@ -58,8 +71,8 @@ class Totals {
 
   private:
     struct Target {
-        std::size_t place = 0;   // first of counts_
-        std::size_t column = 0;  // first of columns_
+        std::size_t place = 0;
+        std::size_t column = 0;  // the first
         std::size_t events = 0;
     };
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string>
 
-#include "report/analysis.hpp"
+#include "common/analysis.hpp"
 
 namespace tool {
 

@@ -3,14 +3,18 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <metagroup/cpu_list.hpp>
+#include <metagroup/error.hpp>
+#include <metagroup/stream.hpp>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,8 +22,10 @@
 #include "common/command_line.hpp"
 #include "common/count_report.hpp"
 #include "common/process.hpp"
+#include "common/replay.hpp"
 #include "common/selection.hpp"
 #include "common/ticker.hpp"
+#include "stat/stream_counts.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
@@ -28,11 +34,19 @@ namespace {
 using metagroup::Delta;
 using metagroup::MetaGroup;
 using metagroup::Snapshot;
+using metagroup::Stream;
+
+// The deadlines of a stream that are read at once: the rings hold several times as many. A stream
+// costs less than sweeps if they are ten or more.
+constexpr std::chrono::nanoseconds kLongestBatch = std::chrono::milliseconds(100);
+constexpr int kLargestBatch = 512;
 
 struct StatOptions {
     void add_to(CLI::App& app);
 
     Selection selection;
+    std::string method = "auto";  // of reading intervals
+    Replay::Options replay;
     AggrMode mode = AggrMode::all;
     std::optional<std::chrono::nanoseconds> interval;
     std::optional<std::chrono::nanoseconds> timeout;
@@ -44,15 +58,23 @@ struct StatOptions {
 void StatOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
+    replay.add_option(app);
     // A number without unit is milliseconds, as in perf stat. No sweep is shorter than 10 us.
     CLI::Option* at = add_duration(app, "-I,--interval", interval, 1ms, 10us,
                                    "print counts at every interval, as in 100us, 1ms, 2s");
-    add_count(app, "--count", count, "stop after N intervals")->needs(at);
-    add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME");
+    replay.excludes(add_count(app, "--count", count, "stop after N intervals")->needs(at));
+    replay.excludes(app.add_option("--method", method,
+                                   "sweep at each interval, stream (CPUs read their own counters "
+                                   "at common deadlines) or auto")
+                        ->check(CLI::IsMember({"auto", "sweep", "stream"}))
+                        ->capture_default_str()
+                        ->needs(at));
+    replay.excludes(add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME"));
     add_aggregation(app, mode);
     output.add_options(app, "count");
-    app.add_option("command", command, "count while this runs; all tasks, not only this one")
-        ->type_name("COMMAND");
+    replay.excludes(
+        app.add_option("command", command, "count while this runs; all tasks, not only this one")
+            ->type_name("COMMAND"));
 }
 
 std::string words(const std::vector<std::string>& command) {
@@ -83,10 +105,15 @@ class Stat {
     using Clock = Signals::Clock;
 
     void count();
-    bool count_intervals(Ticker& ticker, Clock::time_point end);
+    bool is_complete() const;
+    void count_intervals(Clock::time_point start, Clock::time_point end);
+    std::optional<Stream> start_stream();
+    void count_deadlines(Stream& stream, Clock::time_point end);
+    void show_deadlines(Stream& stream);
     void show_interval();
+    void show_totals(std::uint64_t end_ns);
     void sweep(Snapshot& snapshot);
-    double seconds(const Snapshot& snapshot) const;
+    double seconds(std::uint64_t time_ns) const;
     void report_lost_cpus();
 
     const StatOptions& options_;
@@ -107,6 +134,8 @@ class Stat {
     Signals broken_pipe_{SIGPIPE};
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     std::optional<Child> child_;
+    std::uint64_t shown_ = 0;                      // intervals
+    std::optional<StreamCounts> deadline_counts_;  // with a stream
 };
 
 void Stat::sweep(Snapshot& snapshot) {
@@ -114,14 +143,22 @@ void Stat::sweep(Snapshot& snapshot) {
     overhead_.add_sweep(snapshot);
 }
 
-double Stat::seconds(const Snapshot& snapshot) const {
-    return static_cast<double>(snapshot.begin_ns() - first_.begin_ns()) / 1e9;
+double Stat::seconds(std::uint64_t time_ns) const {
+    return static_cast<double>(time_ns - first_.begin_ns()) / 1e9;
+}
+
+void Stat::show_totals(std::uint64_t end_ns) {
+    report_->interval(seconds(end_ns), totals_);
+    ++shown_;
 }
 
 void Stat::show_interval() {
     totals_.clear();
-    totals_.add(Delta(last_, now_));
-    report_->interval(seconds(now_), totals_);
+    if (deadline_counts_)
+        deadline_counts_->add(now_, totals_);
+    else
+        totals_.add(Delta(last_, now_));
+    show_totals(now_.begin_ns());
 }
 
 int Stat::wait_until(Clock::time_point deadline) {
@@ -135,32 +172,77 @@ void Stat::count() {
     // From the end of the first sweep, so that every CPU counts for the whole time.
     const Clock::time_point start{std::chrono::nanoseconds(first_.end_ns())};
     const auto end = options_.timeout ? start + *options_.timeout : Clock::time_point::max();
-    if (!options_.interval) {
+    if (!options_.interval)
         wait_until(end);
-        sweep(now_);
-        return;
-    }
-    Ticker ticker(*options_.interval, start);
-    const bool partial = count_intervals(ticker, end);
-    overhead_.missed = ticker.missed();
+    else if (auto stream = start_stream())
+        count_deadlines(*stream, end);
+    else
+        count_intervals(start, end);
     sweep(now_);
-    if (partial) show_interval();
+    if (options_.interval && !is_complete()) show_interval();
 }
 
-// \return true if the last interval ended early and has not been shown.
-bool Stat::count_intervals(Ticker& ticker, Clock::time_point end) {
-    for (std::uint64_t shown = 0; !options_.count || shown < *options_.count; ++shown) {
+// \return false if the last interval ended early and has not been shown.
+bool Stat::is_complete() const {
+    return options_.count && shown_ == *options_.count;
+}
+
+void Stat::count_intervals(Clock::time_point start, Clock::time_point end) {
+    Ticker ticker(*options_.interval, start);
+    while (!is_complete()) {
         if (ticker.next() >= end) {
             wait_until(end);
-            return true;
+            break;
         }
-        if (ticker.wait(*this) != 0) return true;
+        if (ticker.wait(*this) != 0) break;
         overhead_.lateness.add(static_cast<std::uint64_t>(ticker.lateness().count()));
         sweep(now_);
         show_interval();
         last_.swap(now_);
     }
-    return false;
+    overhead_.missed = ticker.missed();
+}
+
+// \return none if sweeps are to be used.
+std::optional<Stream> Stat::start_stream() {
+    const bool wanted = options_.method == "stream";
+    if (wanted && group_.backend() != metagroup::Backend::module)
+        throw std::invalid_argument("--method stream needs the module: " +
+                                    std::string(group_.backend_reason()));
+    const bool cheaper =
+        group_.backend() == metagroup::Backend::module && 10 * *options_.interval < kLongestBatch;
+    if (!wanted && (options_.method == "sweep" || !cheaper)) return std::nullopt;
+    try {
+        Stream stream = Stream::start(group_, {.period = *options_.interval});
+        deadline_counts_.emplace(first_);
+        return stream;
+    } catch (const metagroup::Error&) {
+        if (wanted) throw;
+        return std::nullopt;  // sweeps need no rings and no timers
+    }
+}
+
+void Stat::count_deadlines(Stream& stream, Clock::time_point end) {
+    const auto batch =
+        std::min<std::chrono::nanoseconds>(kLongestBatch, kLargestBatch * *options_.interval);
+    while (!is_complete()) {
+        const auto next = Clock::now() + batch;
+        if (wait_until(std::min(next, end)) != 0 || next >= end) break;
+        show_deadlines(stream);
+    }
+    overhead_.missed += stream.stop();
+    show_deadlines(stream);
+}
+
+void Stat::show_deadlines(Stream& stream) {
+    for (auto some = stream.read(); !some.empty(); some = stream.read()) {
+        for (const metagroup::Deadline& deadline : some) {
+            if (is_complete()) return;
+            overhead_.add_deadline(deadline);
+            totals_.clear();
+            if (deadline_counts_->add(deadline, totals_)) show_totals(deadline.time_ns());
+        }
+    }
 }
 
 // A CPU that went offline is not counted from then on, even if it is back. Groups of
@@ -194,11 +276,17 @@ int Stat::run() {
     if (!options_.interval) {
         totals_.clear();
         totals_.add(Delta(first_, now_));
-        report_->whole(seconds(now_), totals_);
+        report_->whole(seconds(now_.begin_ns()), totals_);
     }
     report_->overhead(overhead_);
     report_lost_cpus();
     return child_ ? child_->wait() : 0;
+}
+
+int replay(const StatOptions& options) {
+    Output output(options.output.file);
+    Replay(options.replay, options.mode, options.interval).print_counts(options.output, output);
+    return 0;
 }
 
 }  // namespace
@@ -207,7 +295,9 @@ void add_stat(CLI::App& app, int& status) {
     CLI::App* stat = app.add_subcommand("stat", "count events on all CPUs");
     const auto options = std::make_shared<StatOptions>();
     options->add_to(*stat);
-    stat->callback([options, &status] { status = Stat(*options).run(); });
+    stat->callback([options, &status] {
+        status = options->replay.file.empty() ? Stat(*options).run() : replay(*options);
+    });
 }
 
 }  // namespace tool

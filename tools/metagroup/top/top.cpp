@@ -21,8 +21,8 @@
 #include "subcommands.hpp"
 #include "top/interval.hpp"
 #include "top/model.hpp"
-#include "top/sampler.hpp"
 #include "top/screen.hpp"
+#include "top/source.hpp"
 #include "top/view.hpp"
 
 namespace tool {
@@ -34,6 +34,7 @@ struct TopOptions {
     void add_to(CLI::App& app);
 
     Selection selection;
+    Replay::Options replay;
     AggrMode mode = AggrMode::cpu;
     std::optional<nanoseconds> interval;
     std::optional<std::uint32_t> count;  // updates
@@ -42,6 +43,7 @@ struct TopOptions {
 void TopOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
+    replay.add_option(app);
     // Numbers without unit are seconds with -d, as in top(1), and milliseconds with -I, as in stat.
     CLI::Option* delay = add_duration(app, "-d,--delay", interval, 1s, kShortestInterval,
                                       "seconds between updates, or as in 500ms (1)");
@@ -52,15 +54,21 @@ void TopOptions::add_to(CLI::App& app) {
     add_aggregation(app, mode);
 }
 
+std::unique_ptr<Source> make_source(const TopOptions& options, nanoseconds interval) {
+    if (!options.replay.file.empty())
+        return std::make_unique<Player>(options.replay, options.mode, interval);
+    return std::make_unique<Sampler>(options.selection.options(), options.mode);
+}
+
 class Top {
   public:
     using Clock = Signals::Clock;
 
-    explicit Top(const TopOptions& options)
+    Top(const TopOptions& options, nanoseconds interval)
         : options_(options),
-          sampler_(options.selection.options(), options.mode),
-          model_(sampler_.places(), sampler_.series()),
-          ticker_(options.interval.value_or(std::chrono::seconds(1)), Clock::now()) {}
+          source_(make_source(options, interval)),
+          model_(source_->places(), source_->series()),
+          ticker_(interval, Clock::now()) {}
 
     void run();
     // For the ticker: handles keys and signals until the deadline.
@@ -79,7 +87,7 @@ class Top {
     // Blocked before the screen is taken, so that every end of the program restores it.
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
     Inputs inputs_{signals_, {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
-    Sampler sampler_;
+    std::unique_ptr<Source> source_;
     Model model_;
     Screen screen_;
     View view_;
@@ -110,7 +118,7 @@ class Top {
 };
 
 void Top::run() {
-    status_.backend = metagroup::to_string(sampler_.live().group().backend());
+    status_.source = source_->name();
     for (std::uint64_t shown = 0; !ended_ && (!options_.count || shown < *options_.count);) {
         draw();
         restarted_ = false;
@@ -135,14 +143,16 @@ int Top::wait_until(Clock::time_point deadline) {
 }
 
 void Top::update() {
-    model_.update(sampler_.sample());
-    status_.problem = sampler_.live().problem();
+    if (const Update* update = source_->sample())
+        model_.update(*update);
+    else
+        status_.paused = true;
+    status_.problem = source_->problem();
     status_.cpu_use = cpu_use_.take();
 }
 
 void Top::draw() {
-    const metagroup::Snapshot& newest = sampler_.live().newest();
-    status_.sweep = nanoseconds(newest.end_ns() - newest.begin_ns());
+    status_.progress = source_->progress();
     status_.missed = ticker_.missed();
     status_.interval = ticker_.interval();
     view_.draw(screen_, model_, status_);
@@ -193,7 +203,7 @@ void Top::restart(nanoseconds interval) {
 void Top::pause() {
     status_.paused = !status_.paused;
     if (status_.paused) return;
-    sampler_.skip();
+    source_->skip();
     restart(ticker_.interval());
 }
 
@@ -203,7 +213,8 @@ void add_top(CLI::App& app, int& /*status*/) {
     CLI::App* top = app.add_subcommand("top", "show rates of all CPUs, live");
     const auto options = std::make_shared<TopOptions>();
     options->add_to(*top);
-    top->callback([options] { Top(*options).run(); });
+    top->callback(
+        [options] { Top(*options, options->interval.value_or(std::chrono::seconds(1))).run(); });
 }
 
 }  // namespace tool

@@ -21,7 +21,7 @@ constexpr auto kHelp = std::to_array<std::string_view>({
     "",
     "  q             quit",
     "  space, p      pause reading; the same key continues",
-    "  +, -          a longer, a shorter interval",
+    "  +, -          a longer, a shorter interval; of a recording, slower or faster",
     "  left, right   sort by the column to the left, right; scrolls columns",
     "  0 to 9        sort by place (0) or by that column; again: reversed",
     "  r             reverse the order",
@@ -142,8 +142,8 @@ void View::place(const Screen& screen, const Model& model) {
 }
 
 void View::draw_header(Screen& screen, const Status& status) const {
-    std::string text = fmt::format("{} | sweep {} | own CPU {:.2f} % | ticks missed: {} | every {}",
-                                   status.backend, with_unit(status.sweep), 100 * status.cpu_use,
+    std::string text = fmt::format("{} | {} | own CPU {:.2f} % | ticks missed: {} | every {}",
+                                   status.source, status.progress, 100 * status.cpu_use,
                                    status.missed, with_unit(status.interval));
     screen.put(0, 0, text, Style::strong);
     if (status.paused) screen.put(0, std::max(0, screen.columns() - 6), "PAUSED", Style::warning);

@@ -38,8 +38,8 @@ std::string graph(const History& history, std::size_t width, double peak, bool u
 
 // Status of the monitor, for the header.
 struct Status {
-    std::string backend;
-    std::chrono::nanoseconds sweep{};
+    std::string source;
+    std::string progress;
     double cpu_use = 0;
     std::uint64_t missed = 0;
     std::chrono::nanoseconds interval{};

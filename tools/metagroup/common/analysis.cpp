@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "report/analysis.hpp"
+#include "common/analysis.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -16,11 +16,6 @@ using Kind = RecordedEntry::Kind;
 
 // Histograms have integers: rates and ratios are kept in thousandths.
 constexpr double kFactor = 1000;
-
-const Aggregation& one_place() {
-    static const Aggregation one(AggrMode::all, metagroup::CpuList({0}));
-    return one;
-}
 
 std::vector<Column> columns_of(const Recording& recording) {
     std::vector<Column> columns;
@@ -62,17 +57,18 @@ Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t unti
     return extent;
 }
 
-Analysis::Analysis(const Recording& recording, Extent extent, const Aggregation& rows,
-                   std::optional<std::uint64_t> interval, OnInterval on_interval)
-    : rows_(rows),
+Analysis::Analysis(Recording& recording, Extent extent, const Aggregation& rows,
+                   std::optional<std::uint64_t> interval)
+    : recording_(recording),
+      rows_(rows),
       extent_(std::move(extent)),
       period_(recording.period_ns()),
       interval_(interval),
-      on_interval_(std::move(on_interval)),
       columns_(columns_of(recording)),
       metrics_(columns_),
       whole_(columns_, rows),
-      sample_(columns_, one_place()) {
+      sample_(columns_, Aggregation::one()) {
+    recording_.rewind();
     std::size_t column = 0;
     for (const metagroup::RecordedEvent& event : recording.events()) {
         const bool read = (event.attr.sample_type & PERF_SAMPLE_READ) != 0;
@@ -90,35 +86,42 @@ std::uint64_t Analysis::interval_of(std::uint64_t time) const {
     return after == 0 || !interval_ ? 0 : (after - 1) / *interval_;
 }
 
-void Analysis::run(Recording& recording) {
-    recording.rewind();
-    std::uint64_t newest = 0;
-    std::uint64_t complete = 0;  // no later entry is older
-    while (const auto entry = recording.next()) {
-        if (entry->kind == Kind::round) {
-            end_round(complete);
-            complete = newest;
-            continue;
-        }
-        if (entry->time_ns < extent_.first || entry->time_ns > extent_.last) continue;
-        if (!extent_.cpus.contains(entry->cpu)) continue;  // the file has grown
-        newest = std::max(newest, entry->time_ns);
-        if (period_) add_deadline(*entry);
-        if (entry->kind == Kind::sample) add_sample(recording, *entry);
+bool Analysis::step(const OnInterval& on_interval) {
+    const auto entry = recording_.next();
+    if (!entry) {
+        finish(on_interval);
+        return false;
     }
-    end_round(UINT64_MAX);
-    for (const auto& [id, counter] : counters_)
-        add_difference(whole_, counter.place, counter.column, counter.first, counter.last);
+    if (entry->kind == Kind::round)
+        end_round(std::exchange(complete_, newest_), on_interval);
+    else
+        add(*entry);
+    return true;
 }
 
-void Analysis::add_sample(const Recording& recording, const RecordedEntry& entry) {
+void Analysis::add(const RecordedEntry& entry) {
+    if (entry.time_ns < extent_.first || entry.time_ns > extent_.last) return;
+    if (!extent_.cpus.contains(entry.cpu)) return;  // the file has grown
+    newest_ = std::max(newest_, entry.time_ns);
+    if (period_) add_deadline(entry);
+    if (entry.kind == Kind::sample) add_sample(entry);
+}
+
+void Analysis::finish(const OnInterval& on_interval) {
+    end_round(UINT64_MAX, on_interval);
+    for (const auto& [id, counter] : counters_)
+        add_difference(whole_, counter.place, counter.column, counter.first, counter.last);
+    counters_.clear();
+}
+
+void Analysis::add_sample(const RecordedEntry& entry) {
     const metagroup::Payload& payload = *entry.payload;
     const std::size_t place = rows_.index_of(entry.cpu);
     const std::uint64_t interval = interval_of(entry.time_ns);
     sample_.clear();
     for (std::size_t i = 0; i < payload.nr(); ++i) {
         const std::uint64_t id = payload.id(i).value();
-        const auto event = recording.event_of(id);
+        const auto event = recording_.event_of(id);
         if (!event || !column_of_[*event]) continue;
         // Formats without times: the event was counted all the time.
         const std::uint64_t enabled = payload.time_enabled().value_or(entry.time_ns);
@@ -169,7 +172,7 @@ void Analysis::end_interval(Counter& counter) {
     counter.begin = counter.last;
 }
 
-void Analysis::end_round(std::uint64_t complete) {
+void Analysis::end_round(std::uint64_t complete, const OnInterval& on_interval) {
     while (!deadlines_.empty() && deadlines_.begin()->first < nominal(complete)) {
         const Span& span = deadlines_.begin()->second;
         if (extent_.cpus.size() > 1) skew_.add(span.last - span.first);
@@ -182,7 +185,7 @@ void Analysis::end_round(std::uint64_t complete) {
         if (counter.interval < open) end_interval(counter);
     while (!intervals_.empty() && intervals_.begin()->first < open) {
         const auto end = static_cast<double>((intervals_.begin()->first + 1) * *interval_) / 1e9;
-        on_interval_(std::min(end, seconds()), intervals_.begin()->second);
+        on_interval(std::min(end, seconds()), intervals_.begin()->second);
         intervals_.erase(intervals_.begin());
     }
 }

@@ -52,17 +52,18 @@ class Analysis {
     // Receives the time of the end of the interval in seconds, and its counts.
     using OnInterval = std::function<void(double, const Totals&)>;
 
-    Analysis(const metagroup::Recording& recording, Extent extent, const Aggregation& rows,
-             std::optional<std::uint64_t> interval, OnInterval on_interval);
+    // Reads the recording from its start.
+    Analysis(metagroup::Recording& recording, Extent extent, const Aggregation& rows,
+             std::optional<std::uint64_t> interval);
 
-    // Goes through the recording once.
-    void run(metagroup::Recording& recording);
+    // Adds the next entry of the recording. \return false after the last one.
+    bool step(const OnInterval& on_interval);
 
     const std::vector<Column>& columns() const { return columns_; }
     const Metrics& metrics() const { return metrics_; }
     // Seconds from the first sample to the last.
     double seconds() const;
-    // After run(): from the first sample to the last.
+    // After the last step: from the first sample to the last.
     const Totals& whole() const { return whole_; }
     std::vector<Distribution> distributions() const;
 
@@ -91,12 +92,14 @@ class Analysis {
         std::uint64_t last_loss = 0;
     };
 
-    void add_sample(const metagroup::Recording& recording, const metagroup::RecordedEntry& entry);
+    void add(const metagroup::RecordedEntry& entry);
+    void add_sample(const metagroup::RecordedEntry& entry);
     void add_to_histogram(std::size_t place, std::size_t figure,
                           const std::optional<Metric>& metric);
     void add_deadline(const metagroup::RecordedEntry& entry);
     void end_interval(Counter& counter);
-    void end_round(std::uint64_t complete);
+    void end_round(std::uint64_t complete, const OnInterval& on_interval);
+    void finish(const OnInterval& on_interval);
     // The deadline of a sample.
     std::uint64_t nominal(std::uint64_t time) const {
         return period_ ? time - time % *period_ : time;
@@ -104,11 +107,11 @@ class Analysis {
     std::uint64_t interval_of(std::uint64_t time) const;
     std::size_t lateness_figure() const { return 2 * columns_.size(); }
 
+    metagroup::Recording& recording_;
     const Aggregation& rows_;
     Extent extent_;
     std::optional<std::uint64_t> period_;
     std::optional<std::uint64_t> interval_;
-    OnInterval on_interval_;
     std::vector<std::optional<std::size_t>> column_of_;  // by event
     std::vector<Column> columns_;
     Metrics metrics_;
@@ -120,6 +123,8 @@ class Analysis {
     // By place and figure: the rate of each column, the ratio of each column, the lateness.
     std::map<std::pair<std::size_t, std::size_t>, Histogram> histograms_;
     Histogram skew_;
+    std::uint64_t newest_ = 0;                   // ns
+    std::uint64_t complete_ = 0;                 // ns; no later entry is older
     std::map<std::size_t, std::uint64_t> lost_;  // deadlines, by place
     std::map<int, Cpu> cpus_;
 };

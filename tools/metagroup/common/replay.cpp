@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: MIT
+#include "common/replay.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+
+#include "common/command_line.hpp"
+
+namespace tool {
+namespace {
+
+using metagroup::Recording;
+
+Recording opened(const std::string& file) {
+    Recording recording(file);
+    if (!recording.finished())
+        fmt::print(stderr, "metagroup: {} was not finished; all whole records of it are read\n",
+                   file);
+    return recording;
+}
+
+std::optional<std::uint64_t> count_of(const std::optional<std::chrono::nanoseconds>& time) {
+    if (!time) return std::nullopt;
+    return static_cast<std::uint64_t>(time->count());
+}
+
+// The machine of the recording, or this one if the recording does not describe it.
+Aggregation rows_of(const Recording& recording, AggrMode mode, const metagroup::CpuList& cpus) {
+    if (recording.topology().empty()) return {mode, cpus};
+    return {mode, cpus, recording.topology()};
+}
+
+}  // namespace
+
+void Replay::Options::add_option(CLI::App& app) {
+    for (const CLI::Option* other : app.get_options())
+        excludes(other);
+    const auto is_alone = [this](const std::string&) -> std::string {
+        for (const CLI::Option* other : others)
+            if (other->count() > 0)
+                return other->get_name() + " cannot be given with it: the recording decides";
+        return "";
+    };
+    app.add_option("--replay", file, "show the counts of a recording")
+        ->check(not_empty())
+        ->check(CLI::Validator(is_alone, ""))
+        ->type_name("FILE");
+}
+
+Replay::Replay(const Options& options, AggrMode mode,
+               std::optional<std::chrono::nanoseconds> interval)
+    : recording_(opened(options.file)),
+      file_(options.file),
+      in_intervals_(interval.has_value()),
+      extent_(find_extent(recording_, count_of(options.since).value_or(0),
+                          count_of(options.until).value_or(UINT64_MAX))),
+      rows_(rows_of(recording_, mode, extent_.cpus)),
+      analysis_(recording_, extent_, rows_, count_of(interval)) {}
+
+void Replay::print_counts(const CountOutput& format, Output& output) {
+    const auto counts = format.make_report(
+        output, {rows_, analysis_.columns(), analysis_.metrics(), file_, "", ""});
+    while (
+        analysis_.step([&](double end, const Totals& totals) { counts->interval(end, totals); })) {
+    }
+    if (!in_intervals_) counts->whole(analysis_.seconds(), analysis_.whole());
+}
+
+}  // namespace tool
