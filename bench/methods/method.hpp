@@ -38,7 +38,8 @@ class Subject {
     // events for which that holds. Throws std::runtime_error if this machine has no such events.
     Subject& stable_in_idle();
 
-    // The same groups on the CPUs after the first, which is the reader's; these if there is one CPU.
+    // The same groups on the CPUs after the first, which is the reader's; these if there is one
+    // CPU.
     Subject& without_reader();
 
     // The meta-group of these groups; there is one, because a group belongs to at most one. Throws

@@ -28,7 +28,8 @@ std::span<const MethodInfo> all_methods() {
         {"quiet", Role::module, "as mapped, with events of a core PMU; idle CPUs are not woken",
          make_quiet},
         {"stream", Role::module,
-         "a timer on each CPU samples (the module); a sweep is one of 64 deadlines that are read at once",
+         "a timer on each CPU samples (the module); a sweep is one of 64 deadlines that are read "
+         "at once",
          make_stream},
         {"floor", Role::floor, "an empty broadcast to the same CPUs (metagroup_floor.ko)",
          make_floor},

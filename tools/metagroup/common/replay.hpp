@@ -32,7 +32,9 @@ class Replay {
     // Prints to stderr if the recording was not finished.
     // \throws as Recording and find_extent().
     Replay(const Options& options, AggrMode mode, std::optional<std::chrono::nanoseconds> interval);
+    ~Replay() = default;
     Replay(const Replay&) = delete;
+    Replay& operator=(const Replay&) = delete;
 
     // The counts of intervals, or of the whole time.
     void print_counts(const CountOutput& format, Output& output);

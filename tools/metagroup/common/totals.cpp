@@ -62,7 +62,7 @@ Totals::Totals(std::span<const metagroup::GroupSpec> groups,
             columns_.push_back({event.name, event.unit, event.scale});
     }
     for (const auto& member : members) {
-        targets_.push_back({rows.index_of(member.cpu), first_column[member.group],
+        targets_.push_back({rows.index_of(member.cpu) * columns_.size(), first_column[member.group],
                             groups[member.group].events.size()});
     }
     counts_.resize(rows.places().size() * columns_.size());
@@ -82,25 +82,13 @@ void Totals::add(const metagroup::Delta& delta) {
 
 void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
                  std::uint64_t enabled, std::uint64_t running) {
-    Count& count = counts_[place * columns_.size() + column];
-    count.enabled += enabled;
-    count.running += running;
-    if (!counted) return;
-    const auto value = metagroup::scale_count(*counted, enabled, running);
-    if (!value) return;
-    count.value += *value * columns_[column].scale;
-    ++count.cpus;
+    counts_[place * columns_.size() + column].add(counted, columns_[column].scale, enabled,
+                                                  running);
 }
 
 void Totals::add_all(const Totals& other) {
-    for (std::size_t i = 0; i < other.counts_.size(); ++i) {
-        Count& sum = counts_[i % columns_.size()];
-        const Count& count = other.counts_[i];
-        sum.value += count.value;
-        sum.enabled += count.enabled;
-        sum.running += count.running;
-        sum.cpus += count.cpus;
-    }
+    for (std::size_t i = 0; i < other.counts_.size(); ++i)
+        counts_[i % columns_.size()].add(other.counts_[i]);
 }
 
 bool is_clock(std::string_view event) {

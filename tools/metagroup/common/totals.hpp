@@ -23,6 +23,23 @@ struct Count {
     std::uint64_t running = 0;  // ns
     std::size_t cpus = 0;       // that have a count
 
+    // Adds what an event counted on one CPU, if known, and its times.
+    void add(std::optional<std::uint64_t> counted, double scale, std::uint64_t enabled_ns,
+             std::uint64_t running_ns) {
+        enabled += enabled_ns;
+        running += running_ns;
+        if (!counted) return;
+        const auto whole = metagroup::scale_count(*counted, enabled_ns, running_ns);
+        if (!whole) return;
+        value += *whole * scale;
+        ++cpus;
+    }
+    void add(const Count& other) {
+        value += other.value;
+        enabled += other.enabled;
+        running += other.running;
+        cpus += other.cpus;
+    }
     bool known() const { return cpus > 0 && running > 0; }
     // The part of the enabled time for which it was counted, 0 to 1.
     double coverage() const;
@@ -54,8 +71,11 @@ class Totals {
         const auto running = member.time_running();
         if (!enabled || !running) return;
         const Target& target = targets_[index];
-        for (std::size_t event = 0; event < target.events; ++event)
-            add(target.place, target.column + event, member.raw(event), *enabled, *running);
+        for (std::size_t event = 0; event < target.events; ++event) {
+            const std::size_t column = target.column + event;
+            counts_[target.first + column].add(member.raw(event), columns_[column].scale, *enabled,
+                                               *running);
+        }
     }
     // Adds what an event counted on one CPU, and its times in ns.
     void add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
@@ -71,7 +91,7 @@ class Totals {
 
   private:
     struct Target {
-        std::size_t place = 0;
+        std::size_t first = 0;   // of counts_: those of its place
         std::size_t column = 0;  // the first
         std::size_t events = 0;
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What members counted between the samples of a stream.
+// The counts of members between the samples of a stream.
 #pragma once
 
 #include <cstddef>
