@@ -98,7 +98,7 @@ def count(name: str, test: str, output: str, passed: bool) -> Row:
             int(found[1]) if (found := re.search(rf"(\d+) {word}", match[0])) else 0
             for word in ("passed", "failed", "skipped"))
     row.reasons = [(test, reason) for reason in re.findall(
-        r"(?m): SKIPPED:\n(?:explicitly with message:\n)?\s*(.*)$", output)]
+        r"(?m): SKIPPED:\n(?:explicitly with messages?:\n)?\s*(.*)$", output)]
     alone = re.findall(r"(?m)^skipped: (.*)$|.* \.\.\. skipped '(.*)'?$", output)
     row.skipped += len(alone)
     row.reasons += [(test, (one or other).rstrip("'")) for one, other in alone]
