@@ -83,6 +83,10 @@ TEST_CASE("a number of events that the bytes cannot hold is refused") {
     CHECK_FALSE(Payload::parse(bytes, ReadFormat::group));
 }
 
+TEST_CASE("a payload without events is refused") {
+    CHECK_FALSE(Payload::parse(payload(ReadFormat::group, {}), ReadFormat::group));
+}
+
 TEST_CASE("a read format with unknown bits is refused") {
     const Bytes bytes = payload(0, some_events(1));
     CHECK_FALSE(Payload::parse(bytes, 1U << 5));

@@ -235,11 +235,13 @@ TEST_CASE("copies of a snapshot are independent and moving leaves an empty one")
 
 TEST_CASE("a view shows a record that contradicts the header as one without payload") {
     using Damage = void (*)(Record&);
-    const Bytes bytes = with_header<Record>(two_members(), sizeof(Head),
-                                            GENERATE(Damage([](Record& r) { r.size = 1000; }),
-                                                     Damage([](Record& r) { r.size = 0xffffffff; }),
-                                                     Damage([](Record& r) { r.header = 31; }),
-                                                     Damage([](Record& r) { r.header = 0xfff0; })));
+    const Bytes bytes =
+        with_header<Record>(two_members(), sizeof(Head),
+                            GENERATE(Damage([](Record& r) { r.size += 64; }),  // in the next frame
+                                     Damage([](Record& r) { r.size = 1000; }),
+                                     Damage([](Record& r) { r.size = 0xffffffff; }),
+                                     Damage([](Record& r) { r.header = 31; }),
+                                     Damage([](Record& r) { r.header = 0xfff0; })));
     const metagroup::SnapshotView view(bytes);
     REQUIRE(view.size() == 2);
     CHECK(view[0].payload_bytes().empty());
