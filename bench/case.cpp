@@ -78,8 +78,10 @@ void Case::measure(benchmark::State& state, Load load, Conditions& conditions, C
     });
     if (first) {
         costs_[load] = costs.count(method(), load);
-        if (costs.counts_instructions())
-            costs.count_instructions(*info_.make(subject_.without_reader()), load, costs_[load]);
+        if (costs.counts_instructions()) {
+            if (!without_reader_) without_reader_ = info_.make(subject_.without_reader());
+            costs.count_instructions(*without_reader_, load, costs_[load]);
+        }
     }
     for (const auto& [name, value] : costs_[load])
         state.counters[name] = value;

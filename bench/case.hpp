@@ -35,6 +35,7 @@ class Case {
     const MethodInfo& info_;
     Subject& subject_;
     std::unique_ptr<Method> method_;
+    std::unique_ptr<Method> without_reader_;  // kept: conditions refer to the groups enabled last
     std::string failure_;
     std::map<Load, Costs> costs_;
 };

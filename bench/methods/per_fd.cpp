@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A read() of each leader by one thread: from its own CPU, with an interrupt for each read(), or by
 // moving to each CPU first, which stops that CPU and switches threads in place of the interrupt.
+#include <sched.h>
+
 #include "measure/affinity.hpp"
 #include "methods/method.hpp"
 
@@ -43,17 +45,19 @@ class Migrating : public PerFd {
     }
 
   private:
-    // Begins and ends on the reader's own CPU, the first.
+    // Begins and ends on the reader's CPU.
     template <typename Note>
     void visit(const Note& note) {
         const auto cpus = groups_.cpus().cpus();
         for (std::size_t i = 0; i < cpus.size(); ++i) {
-            if (i > 0) measure::bind_to_cpu(cpus[i]);
+            if (cpus[i] != home_) measure::bind_to_cpu(cpus[i]);
             groups_.read_cpu(i, payloads_);
             note();
         }
-        if (cpus.size() > 1) measure::bind_to_cpu(cpus.front());
+        if (cpus.back() != home_) measure::bind_to_cpu(home_);
     }
+
+    int home_ = ::sched_getcpu();
 };
 
 }  // namespace
