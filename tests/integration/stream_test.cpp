@@ -68,10 +68,10 @@ struct Collected {
     struct Member {
         std::uint64_t samples = 0;
         std::uint64_t lost = 0, lost_since = 0;  // before and after the last sample
-        std::uint64_t first = 0, last = 0;  // deadlines
-        std::vector<std::uint64_t> counts;  // of the last sample
-        std::vector<std::uint64_t> sums;    // of the differences
-        std::vector<std::byte> payload;     // of the last sample
+        std::uint64_t first = 0, last = 0;       // deadlines
+        std::vector<std::uint64_t> counts;       // of the last sample
+        std::vector<std::uint64_t> sums;         // of the differences
+        std::vector<std::byte> payload;          // of the last sample
     };
     std::vector<Member> members;
     std::uint64_t last = 0;
