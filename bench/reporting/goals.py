@@ -76,7 +76,7 @@ GOALS = (
          threshold=4, target=8, at_least=True),
     Goal("reader's instructions, stream / FRAMED, busy",
          Term("reader_insns", "stream", "busy"), Term("reader_insns", "framed", "busy"),
-         threshold=0.17, target=0.085),
+         threshold=0.17, target=0.08),
     Goal("reader's instructions on 8 CPUs, stream / FRAMED, busy",
          Term("reader_insns", "stream", "busy", 8), Term("reader_insns", "framed", "busy", 8),
          threshold=0.1, target=0.05),
