@@ -58,6 +58,11 @@ class Analysis {
 
     // Adds the next entry of the recording. \return false after the last one.
     bool step(const OnInterval& on_interval);
+    // All of them.
+    void run(const OnInterval& on_interval) {
+        while (step(on_interval)) {
+        }
+    }
 
     const std::vector<Column>& columns() const { return columns_; }
     const Metrics& metrics() const { return metrics_; }

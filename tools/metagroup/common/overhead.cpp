@@ -56,7 +56,8 @@ void Overhead::add_deadline(const metagroup::Deadline& deadline) {
     std::uint64_t newest = 0;
     for (const metagroup::Sample& sample : deadline) {
         missed += sample.lost();
-        if (sample.lost() > 0) continue;
+        // A late sample comes with a later deadline than its own.
+        if (sample.lost() > 0 || sample.time_ns() < deadline.time_ns()) continue;
         oldest = std::min(oldest, sample.time_ns());
         newest = std::max(newest, sample.time_ns());
         lateness.add(sample.time_ns() - deadline.time_ns());

@@ -63,9 +63,7 @@ Replay::Replay(const Options& options, AggrMode mode,
 void Replay::print_counts(const CountOutput& format, Output& output) {
     const auto counts = format.make_report(
         output, {rows_, analysis_.columns(), analysis_.metrics(), file_, "", ""});
-    while (
-        analysis_.step([&](double end, const Totals& totals) { counts->interval(end, totals); })) {
-    }
+    analysis_.run([&](double end, const Totals& totals) { counts->interval(end, totals); });
     if (!in_intervals_) counts->whole(analysis_.seconds(), analysis_.whole());
 }
 

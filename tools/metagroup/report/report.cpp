@@ -64,8 +64,7 @@ void draw(metagroup::Recording& recording, const Extent& extent, const ReportOpt
     Analysis analysis(recording, extent, rows, interval);
     Plot plot(rows, analysis.columns(), analysis.metrics(), static_cast<double>(interval) / 1e9,
               static_cast<std::size_t>((time - 1) / interval + 1));
-    while (analysis.step([&](double end, const Totals& totals) { plot.add(end, totals); })) {
-    }
+    analysis.run([&](double end, const Totals& totals) { plot.add(end, totals); });
     if (!options.plot.empty()) Output(options.plot).write(plot.svg(options.recording.file));
     if (!options.html.empty()) Output(options.html).write(plot.html(options.recording.file));
 }
