@@ -7,6 +7,7 @@
 #ifndef MG_COMPAT_PERF_EVENT_H
 #define MG_COMPAT_PERF_EVENT_H
 
+#include <linux/cgroup.h>
 #include <linux/cpumask.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
@@ -91,6 +92,26 @@ static inline bool is_cgroup_event(const struct perf_event *event)
 #endif
 }
 
+#ifdef CONFIG_CGROUP_PERF
+static inline bool perf_cgroup_match(const struct perf_event *event)
+{
+	const struct perf_cgroup *cgrp =
+		container_of(event->ctx, struct perf_cpu_context, ctx)->cgrp;
+
+	return cgrp && cgroup_is_descendant(cgrp->css.cgroup, event->cgrp->css.cgroup);
+}
+
+/*
+ * ->active alone is not enough: when the last event of a cgroup on a CPU is
+ * disabled while the cgroup runs, perf forgets the cgroup and leaves it set.
+ */
+static inline bool mg_compat_cgroup_runs(const struct perf_event *event,
+					 const struct perf_cgroup_info *info)
+{
+	return info->active && perf_cgroup_match(event);
+}
+#endif
+
 /*
  * The time of a context, or of a cgroup on one CPU, at @now, which is a
  * perf_clock(). A clock that is stopped shows when it was stopped. Since 7.0 a
@@ -133,7 +154,8 @@ static inline u64 perf_cgroup_event_time_now(const struct perf_event *event, u64
 {
 	const struct perf_cgroup_info *info = per_cpu_ptr(event->cgrp->info, event->cpu);
 
-	return mg_compat_time_now(&info->time, &info->timeguest, event, now, info->active);
+	return mg_compat_time_now(&info->time, &info->timeguest, event, now,
+				  mg_compat_cgroup_runs(event, info));
 }
 #endif
 #else
@@ -158,7 +180,7 @@ static inline u64 perf_cgroup_event_time_now(const struct perf_event *event, u64
 {
 	const struct perf_cgroup_info *info = per_cpu_ptr(event->cgrp->info, event->cpu);
 
-	return info->active ? now + info->timeoffset : info->time;
+	return mg_compat_cgroup_runs(event, info) ? now + info->timeoffset : info->time;
 }
 #endif
 #endif

@@ -19,6 +19,7 @@ class Cgroup {
     Cgroup& operator=(const Cgroup&) = delete;
     ~Cgroup() { ::rmdir(path_.c_str()); }
 
+    const std::filesystem::path& path() const { return path_; }
     std::string procs() const { return (path_ / "cgroup.procs").string(); }
 
   private:

@@ -3,9 +3,11 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -14,6 +16,7 @@
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
+#include "support/cgroup.hpp"
 #include "support/require.hpp"
 
 using namespace metagroup::test;
@@ -266,20 +269,82 @@ TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last coun
     REQUIRE(enabled == -ENODEV);
 }
 
-TEST_CASE("A group of a cgroup without tasks on that CPU is inactive") {
-    const char* path = "/sys/fs/cgroup/metagroup_test";
-    if (::mkdir(path, 0755) && errno != EEXIST) SKIP("no cgroup file system that is writable");
-    {
-        const Fd cgroup(::open(path, O_RDONLY | O_DIRECTORY));
+namespace {
+
+// A group of a cgroup on the last CPU, in format FRAMED; the test runs on the first one.
+struct CgroupOnCpu {
+    OnFirstCpu here;
+    int cpu = online_cpus().back();
+    Cgroup cgroup{"metagroup_test"};
+    EventGroup group;
+    Meta meta;
+
+    CgroupOnCpu() {
+        const Fd directory(::open(cgroup.path().c_str(), O_RDONLY | O_DIRECTORY));
         const auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, kTimes);
-        EventGroup group;
         group.fds.emplace_back(static_cast<int>(
-            ::syscall(SYS_perf_event_open, &attr, cgroup.get(), 0, -1, PERF_FLAG_PID_CGROUP)));
+            ::syscall(SYS_perf_event_open, &attr, directory.get(), cpu, -1, PERF_FLAG_PID_CGROUP)));
         if (!group.fds[0]) SKIP("no cgroup events here: " << std::strerror(errno));
-        const Meta meta(group);
-        const Frame frame = read_framed(meta).frames[0];
-        REQUIRE(frame.record.status == PERF_METAGROUP_INACTIVE);
-        REQUIRE(frame.payload == group.read());
+        REQUIRE(meta.attach(group) == 0);
+        REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     }
-    ::rmdir(path);
+
+    Frame frame() const { return take_apart(meta.read()).frames.at(0); }
+};
+
+// A process that keeps a CPU busy, in a cgroup.
+class BusyTask {
+  public:
+    BusyTask(int cpu, const Cgroup& cgroup) : pid_(::fork()) {
+        if (pid_) return;
+        ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+        run_on(cpu);
+        std::ofstream(cgroup.procs()) << ::getpid() << std::flush;
+        for (;;)
+            burn_ms(1000);
+    }
+    ~BusyTask() {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+    BusyTask(const BusyTask&) = delete;
+    BusyTask& operator=(const BusyTask&) = delete;
+
+    void stop() const {
+        ::kill(pid_, SIGSTOP);
+        REQUIRE(::waitpid(pid_, nullptr, WUNTRACED) == pid_);
+    }
+
+  private:
+    pid_t pid_;
+};
+
+}  // namespace
+
+TEST_CASE("A group of a cgroup without tasks on that CPU is inactive") {
+    const CgroupOnCpu world;
+    const Frame frame = world.frame();
+    REQUIRE(frame.record.status == PERF_METAGROUP_INACTIVE);
+    REQUIRE(frame.payload == world.group.read());
+}
+
+// perf leaves the clock of a cgroup marked as active if its last event is disabled meanwhile.
+TEST_CASE(
+    "The times of a group stand still while its cgroup does not run, also after it was "
+    "disabled while the cgroup ran") {
+    const CgroupOnCpu world;
+    if (world.cpu == online_cpus().front()) SKIP("needs two CPUs");
+    const BusyTask task(world.cpu, world.cgroup);
+    for (int round = 0; world.frame().record.status != PERF_METAGROUP_OK; ++round) {
+        REQUIRE(round < 2000);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    REQUIRE(world.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    task.stop();
+    REQUIRE(world.meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
+
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    const Frame frame = world.frame();
+    REQUIRE(frame.record.status == PERF_METAGROUP_INACTIVE);
+    REQUIRE(frame.payload == world.group.read());
 }
