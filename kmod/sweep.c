@@ -256,8 +256,11 @@ void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
  * mg_sweep_error - the error of the last sweep, as a RAW read returns it
  * @group:	the meta-group
  *
+ * Whoever holds the descriptor of a leader can make its group grow beyond the
+ * limits. That must not affect other members: it has no payload.
+ *
  * Context: mg_group.mutex is held since the sweep.
- * Return: the error of the first member that is STALE, or 0.
+ * Return: the error of the first other member that is STALE, or 0.
  */
 int mg_sweep_error(const struct mg_group *group)
 {
@@ -268,7 +271,8 @@ int mg_sweep_error(const struct mg_group *group)
 	for (i = 0; i < group->frames.nr_members; i++) {
 		const struct mg_member *member = group->frames.members[i];
 
-		if (member->error && cpumask_test_cpu(member->cpu, group->selected))
+		if (member->error && member->error != -E2BIG &&
+		    cpumask_test_cpu(member->cpu, group->selected))
 			return member->error == -EMSGSIZE || member->error == -EBUSY ?
 				-EAGAIN : member->error;
 	}
