@@ -96,7 +96,8 @@ static void mg_chardev_show_stream(struct seq_file *seq, const struct mg_stream 
 	struct mg_stream_stats stats;
 
 	mg_stream_stats(stream, &stats);
-	seq_printf(seq, "stream_period_ns:\t%llu\n", stream->running ? stream->period : 0);
+	seq_printf(seq, "stream_period_ns:\t%llu\n",
+		   stream->cpus.running ? stream->cpus.period : 0);
 	seq_printf(seq, "stream_deadlines:\t%llu\n", stats.deadlines);
 	seq_printf(seq, "stream_lost:\t%llu\n", stats.lost);
 	seq_printf(seq, "stream_throttled:\t%llu\n", stats.throttled);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A sweep interrupts many CPUs, so a user without CAP_PERFMON may sweep only
- * max_sweep_rate times per second. All handles of a user share this rate.
+ * max_sweep_rate times per second, and may have MG_LIMIT_STREAMS streams. All
+ * handles of a user share these limits.
  *
- * The algorithm is GCRA: @due advances by 1 s / rate with each sweep and never
+ * The algorithm of the rate is GCRA: @due advances by 1 s / rate with each sweep and never
  * lags behind the clock. A sweep may run up to MG_LIMIT_BURST before @due.
  */
 #include <linux/atomic.h>
@@ -24,7 +25,8 @@
 
 #include "limit.h"
 
-#define MG_LIMIT_BURST	((s64)10 * NSEC_PER_MSEC)
+#define MG_LIMIT_BURST		((s64)10 * NSEC_PER_MSEC)
+#define MG_LIMIT_STREAMS	64
 
 static unsigned int max_sweep_rate = 100000;
 module_param(max_sweep_rate, uint, 0644);
@@ -32,16 +34,18 @@ MODULE_PARM_DESC(max_sweep_rate,
 		 "sweeps per second of a user without CAP_PERFMON, 0 for no limit (100000)");
 
 /**
- * struct mg_limit - the rate limit of one user
+ * struct mg_limit - the limits of one user
  * @list:	entry in the list of limits; mg_limits_mutex
  * @handles:	open handles that use the limit; mg_limits_mutex
  * @user:	the user; constant
+ * @streams:	running streams; atomic
  * @due:	when the next sweep is due, CLOCK_MONOTONIC in ns; atomic
  */
 struct mg_limit {
 	struct list_head list;
 	unsigned int handles;
 	kuid_t user;
+	atomic_t streams;
 	atomic64_t due;
 };
 
@@ -166,6 +170,30 @@ int mg_limit_wait(struct mg_limit *limit, bool nonblock)
 		due = atomic64_read(&limit->due);
 	}
 	return 0;
+}
+
+/**
+ * mg_limit_add_stream - count a stream that starts
+ * @limit:	the limit, or NULL
+ *
+ * Context: Any.
+ * Return: true, or false if the user has as many as allowed.
+ */
+bool mg_limit_add_stream(struct mg_limit *limit)
+{
+	return !limit || atomic_add_unless(&limit->streams, 1, MG_LIMIT_STREAMS);
+}
+
+/**
+ * mg_limit_remove_stream - a stream that was counted has stopped
+ * @limit:	the limit, or NULL
+ *
+ * Context: Any.
+ */
+void mg_limit_remove_stream(struct mg_limit *limit)
+{
+	if (limit)
+		atomic_dec(&limit->streams);
 }
 
 /**

@@ -2,7 +2,6 @@
 /*
  * Streams: CPUs read their members into rings at common deadlines.
  */
-#include <linux/atomic.h>
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
 #include <linux/err.h>
@@ -15,11 +14,10 @@
 
 #include "compat/mm.h"
 #include "group.h"
+#include "limit.h"
 #include "pages.h"
 #include "stream.h"
 #include "sweep.h"
-
-#define MG_MAX_STREAMS		64
 
 /* The first deadline is after this time, so that all CPUs are ready for it. */
 #define MG_STREAM_LEAD		(100 * NSEC_PER_USEC)
@@ -27,14 +25,13 @@
 /* A member that has grown or moved is not sampled for about this time. */
 #define MG_STREAM_FIXUP_MS	10
 
-static atomic_t mg_nr_streams;
 static enum cpuhp_state mg_stream_hotplug;	/* constant */
 
 static void mg_stream_wake(struct irq_work *work)
 {
-	struct mg_stream *stream = container_of(work, struct mg_stream, wake);
+	struct mg_stream *stream = container_of(work, struct mg_stream, cpus.wake);
 
-	if (READ_ONCE(stream->failed))
+	if (READ_ONCE(stream->cpus.failed))
 		schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
 	wake_up_interruptible_poll(&stream->wait, EPOLLIN | EPOLLRDNORM);
 }
@@ -51,7 +48,7 @@ static void mg_stream_fixup(struct work_struct *work)
 		schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
 		return;
 	}
-	WRITE_ONCE(stream->failed, false);
+	WRITE_ONCE(stream->cpus.failed, false);
 	mg_sweep(stream->group, NULL);
 	mg_stream_update(stream);
 	mutex_unlock(&stream->group->mutex);
@@ -60,11 +57,12 @@ static void mg_stream_fixup(struct work_struct *work)
 /**
  * mg_stream_create - create a stream that is stopped
  * @group:	the meta-group, which outlives it
+ * @limit:	limits of the user, which outlive it; or NULL
  *
  * Context: Process context, may sleep.
  * Return: the stream, or ERR_PTR(-ENOMEM).
  */
-struct mg_stream *mg_stream_create(struct mg_group *group)
+struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limit)
 {
 	struct mg_stream *stream;
 	unsigned int cpu;
@@ -73,22 +71,23 @@ struct mg_stream *mg_stream_create(struct mg_group *group)
 	if (!stream)
 		return ERR_PTR(-ENOMEM);
 	/* Memory of a power of two is aligned as each struct mg_stream_cpu has to be. */
-	stream->on_cpu = kvcalloc(roundup_pow_of_two(nr_cpu_ids), sizeof(*stream->on_cpu),
-				  GFP_KERNEL_ACCOUNT);
-	if (!stream->on_cpu || !zalloc_cpumask_var(&stream->skipped, GFP_KERNEL_ACCOUNT)) {
-		kvfree(stream->on_cpu);
+	stream->cpus.on_cpu = kvcalloc(roundup_pow_of_two(nr_cpu_ids),
+				       sizeof(*stream->cpus.on_cpu), GFP_KERNEL_ACCOUNT);
+	if (!stream->cpus.on_cpu || !zalloc_cpumask_var(&stream->skipped, GFP_KERNEL_ACCOUNT)) {
+		kvfree(stream->cpus.on_cpu);
 		kfree(stream);
 		return ERR_PTR(-ENOMEM);
 	}
 
 	stream->group = group;
+	stream->limit = limit;
 	spin_lock_init(&stream->rings_lock);
 	init_waitqueue_head(&stream->wait);
-	init_irq_work(&stream->wake, mg_stream_wake);
+	init_irq_work(&stream->cpus.wake, mg_stream_wake);
 	INIT_DELAYED_WORK(&stream->fixup, mg_stream_fixup);
-	mg_idle_init(&stream->on_idle, mg_stream_idle_enter, mg_stream_idle_exit);
+	mg_idle_init(&stream->cpus.on_idle, mg_stream_idle_enter, mg_stream_idle_exit);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
-		mg_stream_cpu_init(&stream->on_cpu[cpu], stream, cpu);
+		mg_stream_cpu_init(&stream->cpus.on_cpu[cpu], &stream->cpus, cpu);
 	return stream;
 }
 
@@ -98,7 +97,7 @@ static void mg_stream_free_rings(struct mg_stream *stream)
 	unsigned int cpu;
 
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		struct mg_ring *ring = &stream->on_cpu[cpu].ring;
+		struct mg_ring *ring = &stream->cpus.on_cpu[cpu].ring;
 
 		spin_lock(&stream->rings_lock);
 		pages = ring->pages;
@@ -125,7 +124,7 @@ void mg_stream_destroy(struct mg_stream *stream)
 	mutex_unlock(&stream->group->mutex);
 	mg_stream_free_rings(stream);
 	free_cpumask_var(stream->skipped);
-	kvfree(stream->on_cpu);
+	kvfree(stream->cpus.on_cpu);
 	kfree(stream);
 }
 
@@ -149,7 +148,7 @@ int mg_stream_reserve(struct mg_stream *stream, int cpu)
 	struct mg_ring ring;
 	int err;
 
-	if (!stream || !stream->running || stream->on_cpu[cpu].ring.pages ||
+	if (!stream || !stream->cpus.running || stream->cpus.on_cpu[cpu].ring.pages ||
 	    cpumask_test_cpu(cpu, stream->skipped))
 		return 0;
 	err = mg_ring_init(&ring, stream->ring_size, stream->overwrite,
@@ -157,7 +156,7 @@ int mg_stream_reserve(struct mg_stream *stream, int cpu)
 	if (err)
 		return err;
 	spin_lock(&stream->rings_lock);
-	stream->on_cpu[cpu].ring = ring;
+	stream->cpus.on_cpu[cpu].ring = ring;
 	spin_unlock(&stream->rings_lock);
 	return 0;
 }
@@ -170,7 +169,7 @@ struct mg_stream_arm {
 static void mg_stream_arm(void *info)
 {
 	const struct mg_stream_arm *arm = info;
-	struct mg_stream_cpu *this = &arm->stream->on_cpu[smp_processor_id()];
+	struct mg_stream_cpu *this = &arm->stream->cpus.on_cpu[smp_processor_id()];
 
 	/* One that is idle has deadlines again when it leaves idle. */
 	if (!this->idle)
@@ -186,9 +185,12 @@ static void mg_stream_arm_all(struct mg_stream *stream, u64 deadline)
 
 	cpus_read_lock();
 	cpumask_and(group->tmp_mask, group->cpus.mask, cpu_online_mask);
-	for_each_cpu(cpu, group->cpus.mask)
-		if (!stream->on_cpu[cpu].ring.pages || READ_ONCE(stream->on_cpu[cpu].armed))
+	for_each_cpu(cpu, group->cpus.mask) {
+		const struct mg_stream_cpu *this = &stream->cpus.on_cpu[cpu];
+
+		if (!this->ring.pages || READ_ONCE(this->armed))
 			cpumask_clear_cpu(cpu, group->tmp_mask);
+	}
 	on_each_cpu_mask(group->tmp_mask, mg_stream_arm, &arm, true);
 	cpus_read_unlock();
 }
@@ -204,7 +206,7 @@ void mg_stream_update(struct mg_stream *stream)
 {
 	int cpu;
 
-	if (!stream || !stream->running)
+	if (!stream || !stream->cpus.running)
 		return;
 	/* Rings for CPUs to which members have moved; without memory, at the next time. */
 	for_each_cpu(cpu, stream->group->cpus.mask)
@@ -242,36 +244,36 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 	unsigned int cpu;
 	int err;
 
-	if (stream->running)
+	if (stream->cpus.running)
 		return -EBUSY;
-	if (!atomic_add_unless(&mg_nr_streams, 1, MG_MAX_STREAMS))
+	if (!mg_limit_add_stream(stream->limit))
 		return -EUSERS;
 
 	mg_stream_free_rings(stream);
-	stream->period = arg->period;
+	stream->cpus.period = arg->period;
 	stream->ring_size = arg->ring_size;
-	stream->watermark = arg->watermark ?: arg->ring_size / 2;
+	stream->cpus.watermark = arg->watermark ?: arg->ring_size / 2;
 	stream->overwrite = arg->flags & PERF_METAGROUP_STREAM_OVERWRITE;
-	stream->quiet = group->mode & PERF_METAGROUP_MODE_QUIET;
-	stream->woken = 0;
+	stream->cpus.quiet = group->mode & PERF_METAGROUP_MODE_QUIET;
+	stream->cpus.woken = 0;
 	if (group->mode & PERF_METAGROUP_MODE_SKIP_ISOLATED)
 		cpumask_copy(stream->skipped, group->skipped);
 	else
 		cpumask_clear(stream->skipped);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
-		stream->on_cpu[cpu].on_cpu = &group->cpus.on_cpu[cpu];
+		stream->cpus.on_cpu[cpu].on_cpu = &group->cpus.on_cpu[cpu];
 
-	WRITE_ONCE(stream->running, true);
+	WRITE_ONCE(stream->cpus.running, true);
 	err = mg_stream_reserve_all(stream);
-	if (!err && stream->quiet)
-		err = mg_idle_join(&stream->on_idle);
+	if (!err && stream->cpus.quiet)
+		err = mg_idle_join(&stream->cpus.on_idle);
 	if (!err)
 		err = cpuhp_state_add_instance_nocalls(mg_stream_hotplug, &stream->hotplug);
 	if (err)
 		goto undo;
 
-	stream->first = (div64_u64(ktime_get_ns() + MG_STREAM_LEAD, stream->period) + 1) *
-			stream->period;
+	stream->first = (div64_u64(ktime_get_ns() + MG_STREAM_LEAD, stream->cpus.period) + 1) *
+			stream->cpus.period;
 	mg_stream_arm_all(stream, stream->first);
 
 	arg->first = stream->first;
@@ -280,10 +282,10 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 	return 0;
 
 undo:
-	WRITE_ONCE(stream->running, false);
-	mg_idle_leave(&stream->on_idle);
+	WRITE_ONCE(stream->cpus.running, false);
+	mg_idle_leave(&stream->cpus.on_idle);
 	mg_stream_free_rings(stream);
-	atomic_dec(&mg_nr_streams);
+	mg_limit_remove_stream(stream->limit);
 	return err;
 }
 
@@ -302,21 +304,21 @@ u64 mg_stream_stop(struct mg_stream *stream)
 	unsigned int cpu;
 	u64 lost = 0;
 
-	if (!stream->running)
+	if (!stream->cpus.running)
 		return 0;
-	WRITE_ONCE(stream->running, false);
+	WRITE_ONCE(stream->cpus.running, false);
 	cpuhp_state_remove_instance_nocalls(mg_stream_hotplug, &stream->hotplug);
-	mg_idle_leave(&stream->on_idle);
+	mg_idle_leave(&stream->cpus.on_idle);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		if (!stream->on_cpu[cpu].ring.pages)
+		if (!stream->cpus.on_cpu[cpu].ring.pages)
 			continue;
-		mg_stream_cpu_cancel(&stream->on_cpu[cpu]);
-		lost += mg_stream_cpu_flush(&stream->on_cpu[cpu]);
+		mg_stream_cpu_cancel(&stream->cpus.on_cpu[cpu]);
+		lost += mg_stream_cpu_flush(&stream->cpus.on_cpu[cpu]);
 	}
-	irq_work_sync(&stream->wake);
+	irq_work_sync(&stream->cpus.wake);
 	cancel_delayed_work_sync(&stream->fixup);
 	wake_up_interruptible_poll(&stream->wait, EPOLLHUP);
-	atomic_dec(&mg_nr_streams);
+	mg_limit_remove_stream(stream->limit);
 	return lost;
 }
 
@@ -342,7 +344,7 @@ int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
 	stride = 1 + (stream->ring_size >> PAGE_SHIFT);
 	cpu = offset / stride;
 	if (cpu < nr_cpu_ids)
-		pages = stream->on_cpu[cpu].ring.pages;
+		pages = stream->cpus.on_cpu[cpu].ring.pages;
 	if (pages)
 		mg_pages_get(pages);
 	spin_unlock(&stream->rings_lock);
@@ -358,25 +360,28 @@ int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
 	return mg_pages_mmap(pages, vma);
 }
 
-/* Return true if a ring has reached the watermark. */
+/* Return true if a ring has reached the watermark, or was full before it did. */
 static bool mg_stream_is_ready(struct mg_stream *stream)
 {
 	bool ready = false;
 	unsigned int cpu;
+	u64 used;
 
 	spin_lock(&stream->rings_lock);
 	for (cpu = 0; cpu < nr_cpu_ids && !stream->overwrite && !ready; cpu++) {
-		const struct mg_ring *ring = &stream->on_cpu[cpu].ring;
+		const struct mg_stream_cpu *this = &stream->cpus.on_cpu[cpu];
 
-		ready = ring->pages &&
-			READ_ONCE(ring->head) - mg_ring_tail(ring) >= stream->watermark;
+		if (!this->ring.pages)
+			continue;
+		used = READ_ONCE(this->ring.head) - mg_ring_tail(&this->ring);
+		ready = used >= stream->cpus.watermark || (used && READ_ONCE(this->lost));
 	}
 	spin_unlock(&stream->rings_lock);
 	return ready;
 }
 
 /**
- * mg_stream_poll - check whether a ring has reached the watermark
+ * mg_stream_poll - check whether a ring is to be read
  * @stream:	the stream, running or not
  * @file:	file of the handle
  * @wait:	where to wait
@@ -386,11 +391,11 @@ static bool mg_stream_is_ready(struct mg_stream *stream)
  */
 __poll_t mg_stream_poll(struct mg_stream *stream, struct file *file, poll_table *wait)
 {
-	__poll_t events = READ_ONCE(stream->running) ? 0 : EPOLLHUP;
+	__poll_t events = READ_ONCE(stream->cpus.running) ? 0 : EPOLLHUP;
 
 	poll_wait(file, &stream->wait, wait);
 	/* A full barrier; pairs with the smp_mb() of mg_stream_sample(). */
-	xchg(&stream->woken, 0);
+	xchg(&stream->cpus.woken, 0);
 	if (mg_stream_is_ready(stream))
 		events |= EPOLLIN | EPOLLRDNORM;
 	return events;
@@ -409,7 +414,7 @@ void mg_stream_stats(const struct mg_stream *stream, struct mg_stream_stats *sta
 
 	*stats = (struct mg_stream_stats){ };
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
-		const struct mg_stream_cpu *this = &stream->on_cpu[cpu];
+		const struct mg_stream_cpu *this = &stream->cpus.on_cpu[cpu];
 
 		stats->deadlines += READ_ONCE(this->deadlines);
 		stats->lost += READ_ONCE(this->all_lost);
@@ -421,7 +426,7 @@ void mg_stream_stats(const struct mg_stream *stream, struct mg_stream_stats *sta
 static int mg_stream_online(unsigned int cpu, struct hlist_node *node)
 {
 	struct mg_stream *stream = hlist_entry(node, struct mg_stream, hotplug);
-	struct mg_stream_cpu *this = &stream->on_cpu[cpu];
+	struct mg_stream_cpu *this = &stream->cpus.on_cpu[cpu];
 	bool ring;
 
 	spin_lock(&stream->rings_lock);
@@ -438,7 +443,7 @@ static int mg_stream_offline(unsigned int cpu, struct hlist_node *node)
 {
 	struct mg_stream *stream = hlist_entry(node, struct mg_stream, hotplug);
 
-	mg_stream_cpu_offline(&stream->on_cpu[cpu]);
+	mg_stream_cpu_offline(&stream->cpus.on_cpu[cpu]);
 	return 0;
 }
 

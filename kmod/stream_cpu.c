@@ -19,7 +19,7 @@
 
 #include "compat/timer.h"
 #include "cpu.h"
-#include "stream.h"
+#include "stream_cpu.h"
 
 static unsigned int max_stream_percent = 10;
 module_param(max_stream_percent, uint, 0644);
@@ -35,13 +35,33 @@ MODULE_PARM_DESC(max_stream_percent,
  */
 static DEFINE_PER_CPU(u64, mg_stream_share);
 
-static void mg_stream_account(u64 begin, u64 duration)
-{
-	unsigned int limit = READ_ONCE(max_stream_percent);
-	u64 *share = this_cpu_ptr(&mg_stream_share);
+/*
+ * Reading the clock again costs about as much as reading an event. So one short
+ * handler in MG_STREAM_MEASURE stands for all; after a long one each is measured.
+ */
+#define MG_STREAM_MEASURE	8
+#define MG_STREAM_SHORT		((u64)100 * NSEC_PER_USEC)
 
-	if (limit < 100)
-		*share = max(*share, begin) + div_u64(100 * duration, max(limit, 1u));
+/* Account the time since @begin. */
+static void mg_stream_account(struct mg_stream_cpu *this, const struct mg_now *begin)
+{
+	unsigned int limit;
+	u64 duration, *share;
+
+	if (likely(++this->unmeasured < MG_STREAM_MEASURE))
+		return;
+	limit = READ_ONCE(max_stream_percent);
+	if (limit >= 100)
+		return;
+	duration = mg_perf_clock(this->cpu) - begin->perf;
+	if (likely(duration < MG_STREAM_SHORT)) {
+		duration *= MG_STREAM_MEASURE;
+		this->unmeasured = 0;
+	} else {
+		this->unmeasured = MG_STREAM_MEASURE - 1;
+	}
+	share = this_cpu_ptr(&mg_stream_share);
+	*share = max(*share, begin->mono) + div_u64(100 * duration, max(limit, 1u));
 }
 
 /* Time until which the CPU must not read, 0 if it may read now. */
@@ -56,12 +76,12 @@ static u64 mg_stream_throttled(u64 now)
 
 static void mg_stream_lose(struct mg_stream_cpu *this, u64 deadlines)
 {
-	this->lost += deadlines;
+	WRITE_ONCE(this->lost, this->lost + deadlines);	/* see mg_stream_is_ready() */
 	this->all_lost += deadlines;
 }
 
 /* Usually the same deadline fills all rings. The first CPU wakes the reader. */
-static void mg_stream_wake_reader(struct mg_stream *stream)
+static void mg_stream_wake_reader(struct mg_stream_cpus *stream)
 {
 	/* Pairs with the xchg() of mg_stream_poll(): either sees what the other wrote. */
 	smp_mb();
@@ -75,15 +95,16 @@ static void mg_stream_wake_reader(struct mg_stream *stream)
  */
 static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *now)
 {
-	struct mg_stream *stream = this->stream;
+	struct mg_stream_cpus *stream = this->stream;
 	struct mg_cpu *on_cpu = this->on_cpu;
 	struct mg_ring *ring = &this->ring;
 	u64 tail = mg_ring_tail(ring);
-	bool some, all = true;
+	bool full, some, all = true;
 
 	raw_spin_lock(&on_cpu->lock);
 	some = on_cpu->first;
-	if (unlikely(!mg_ring_has_room(ring, tail, on_cpu->sample_room))) {
+	full = !mg_ring_has_room(ring, tail, on_cpu->sample_room);
+	if (unlikely(full)) {
 		mg_stream_lose(this, 1);
 		mg_ring_publish(ring);	/* in case user space has overwritten it */
 	} else if (likely(some)) {
@@ -101,7 +122,7 @@ static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *no
 		WRITE_ONCE(stream->failed, true);
 		irq_work_queue(&stream->wake);
 	}
-	if (unlikely(ring->head - tail >= stream->watermark) && !ring->overwrite)
+	if (unlikely(full || ring->head - tail >= stream->watermark) && !ring->overwrite)
 		mg_stream_wake_reader(stream);
 	return some;
 }
@@ -126,7 +147,7 @@ static enum hrtimer_restart mg_stream_timer(struct hrtimer *timer)
 		.mono = ktime_get_ns(),
 		.perf = mg_perf_clock(this->cpu),
 	};
-	struct mg_stream *stream = this->stream;
+	struct mg_stream_cpus *stream = this->stream;
 	u64 deadline = ktime_to_ns(hrtimer_get_expires(timer));
 	u64 next = deadline + stream->period;
 	u64 until, missed;
@@ -153,11 +174,11 @@ static enum hrtimer_restart mg_stream_timer(struct hrtimer *timer)
 
 	if (unlikely(!again) || (stream->quiet && mg_stream_stop_in_idle(this))) {
 		this->armed = false;
-		mg_stream_account(now.mono, mg_perf_clock(this->cpu) - now.perf);
+		mg_stream_account(this, &now);
 		return HRTIMER_NORESTART;
 	}
 	hrtimer_set_expires(timer, ns_to_ktime(next));
-	mg_stream_account(now.mono, mg_perf_clock(this->cpu) - now.perf);
+	mg_stream_account(this, &now);
 	return HRTIMER_RESTART;
 }
 
@@ -198,7 +219,7 @@ static void mg_stream_watchdog(struct timer_list *timer)
 
 /**
  * mg_stream_idle_enter - a CPU enters idle
- * @idle:	mg_stream.on_idle
+ * @idle:	mg_stream_cpus.on_idle
  * @cpu:	this CPU
  * @budget:	not used
  *
@@ -206,7 +227,7 @@ static void mg_stream_watchdog(struct timer_list *timer)
  */
 void mg_stream_idle_enter(struct mg_idle *idle, unsigned int cpu, struct mg_budget *budget)
 {
-	struct mg_stream *stream = container_of(idle, struct mg_stream, on_idle);
+	struct mg_stream_cpus *stream = container_of(idle, struct mg_stream_cpus, on_idle);
 	struct mg_stream_cpu *this = &stream->on_cpu[cpu];
 
 	if (this->idle_fresh)
@@ -215,7 +236,7 @@ void mg_stream_idle_enter(struct mg_idle *idle, unsigned int cpu, struct mg_budg
 
 /**
  * mg_stream_idle_exit - a CPU leaves idle
- * @idle:	mg_stream.on_idle
+ * @idle:	mg_stream_cpus.on_idle
  * @cpu:	this CPU
  *
  * If it was the timer that has ended the idle state, the CPU will enter idle
@@ -225,7 +246,7 @@ void mg_stream_idle_enter(struct mg_idle *idle, unsigned int cpu, struct mg_budg
  */
 void mg_stream_idle_exit(struct mg_idle *idle, unsigned int cpu)
 {
-	struct mg_stream *stream = container_of(idle, struct mg_stream, on_idle);
+	struct mg_stream_cpus *stream = container_of(idle, struct mg_stream_cpus, on_idle);
 	struct mg_stream_cpu *this = &stream->on_cpu[cpu];
 	unsigned long flags;
 
@@ -240,10 +261,10 @@ void mg_stream_idle_exit(struct mg_idle *idle, unsigned int cpu)
 /**
  * mg_stream_cpu_init - initialize; the CPU has no deadlines
  * @this:	zeroed
- * @stream:	the stream
+ * @stream:	the CPUs of the stream
  * @cpu:	number of the CPU
  */
-void mg_stream_cpu_init(struct mg_stream_cpu *this, struct mg_stream *stream, int cpu)
+void mg_stream_cpu_init(struct mg_stream_cpu *this, struct mg_stream_cpus *stream, int cpu)
 {
 	hrtimer_setup(&this->timer, mg_stream_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_HARD);

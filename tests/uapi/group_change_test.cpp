@@ -18,6 +18,7 @@
 #include "support/background.hpp"
 #include "support/cgroup.hpp"
 #include "support/require.hpp"
+#include "support/stream.hpp"
 
 using namespace metagroup::test;
 
@@ -267,6 +268,29 @@ TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last coun
     REQUIRE(framed.frames[1].record.status == PERF_METAGROUP_OK);
     REQUIRE(meta.member(0).status == PERF_METAGROUP_REVOKED);
     REQUIRE(enabled == -ENODEV);
+}
+
+TEST_CASE("A member whose PMU is unregistered during a stream keeps its last counts in it") {
+    const MaxStreamPercent no_limit(100);
+    const auto attr = testpmu_or_skip(kFormat);
+    if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");
+    const int cpu = online_cpus().back();
+    const EventGroup group = group_of(cpu, {attr, attr});
+    const Meta meta(group);
+    RunningStream stream(meta, std::chrono::milliseconds(1));
+    stream.run(std::chrono::milliseconds(20));
+    testpmu_set_registered(false);
+    stream.drain();
+    const auto all = stream.run(std::chrono::milliseconds(50));
+    testpmu_set_registered(true);
+
+    std::size_t samples = 0;
+    for (const RingRecord& record : all.at(cpu)) {
+        if (!record.is_sample()) continue;
+        REQUIRE(record.payload == group.read());
+        ++samples;
+    }
+    REQUIRE(samples > 0);
 }
 
 namespace {

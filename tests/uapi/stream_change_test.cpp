@@ -2,6 +2,8 @@
 // STREAM while members, CPUs and processes come and go.
 #include <catch2/catch_test_macros.hpp>
 
+#include <signal.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -193,6 +195,20 @@ TEST_CASE("A stream can be started while a CPU is offline, which joins it later"
     wait_for(stream.ring(cpu), sample_of(groups.back()));
 }
 
+namespace {
+
+// How often a CPU enters idle.
+EventGroup open_idle_entries(int cpu) {
+    perf_event_attr attr = software_event(0, 0);
+    attr.type = PERF_TYPE_TRACEPOINT;
+    REQUIRE(std::ifstream("/sys/kernel/tracing/events/power/cpu_idle/id") >> attr.config);
+    EventGroup group = group_of(cpu, {attr});
+    REQUIRE(::ioctl(group.fds[0].get(), PERF_EVENT_IOC_SET_FILTER, "state != 4294967295") == 0);
+    return group;
+}
+
+}  // namespace
+
 TEST_CASE(
     "In quiet mode an idle CPU is woken once per idle time, and has samples when it is busy") {
     MaxStreamPercent no_limit(100);
@@ -205,12 +221,19 @@ TEST_CASE(
     std::this_thread::sleep_for(100ms);
     stream.ring(cpu).drain();
 
+    const EventGroup entries = open_idle_entries(cpu);
     const auto before = fdinfo(meta, "stream_deadlines");
-    const auto woken = fdinfo(meta, "stream_idle_wakeups");
+    const auto woken_before = fdinfo(meta, "stream_idle_wakeups");
+    const auto entries_before = words(entries.read()).at(0);
     std::this_thread::sleep_for(1s);
     // Kernel threads wake now and then.
     REQUIRE(fdinfo(meta, "stream_deadlines") - before < 300);
-    REQUIRE(fdinfo(meta, "stream_idle_wakeups") - woken < 300);
+    const auto woken = fdinfo(meta, "stream_idle_wakeups") - woken_before;
+    // The CPU enters idle after the stream has woken it, and after something else has.
+    const auto entered = words(entries.read()).at(0) - entries_before;
+    INFO(woken << " times woken, " << entered << " times entered idle");
+    REQUIRE(woken < 300);
+    REQUIRE(2 * woken <= entered + 3);
 
     stream.ring(cpu).drain();
     {
@@ -219,6 +242,41 @@ TEST_CASE(
     }
     const auto records = stream.ring(cpu).drain();
     REQUIRE(records.size() > 50);
+}
+
+TEST_CASE("Isolated CPUs that are skipped have no ring, and the others have samples",
+          "[isolated]") {
+    const MaxStreamPercent no_limit(100);
+    const auto isolated = listed_cpus("/sys/devices/system/cpu/isolated");
+    if (isolated.empty()) SKIP("no CPU is isolated by isolcpus=");
+    const auto groups = open_everywhere(kFormat, 1);
+    const Meta meta(groups);
+    REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_SKIP_ISOLATED) == 0);
+    perf_metagroup_stream arg = stream_of(kPeriod);
+    REQUIRE(start_stream(meta, arg) == 0);
+    REQUIRE(try_to_map_ring(meta, arg, isolated.front()) == -ENODEV);
+    MappedRing ring(meta, arg, online_cpus().front());
+    wait_for(ring, sample_of(groups.front()));
+}
+
+TEST_CASE("A process that is killed while its stream runs leaves nothing behind") {
+    const OneCpu here;
+    const EventGroup group = open_group(here.cpu, kFormat, 2);
+    for (int round = 0; round < 20; ++round) {
+        const pid_t child = ::fork();
+        if (child == 0) {
+            const Meta meta(group);
+            RunningStream stream(meta, 100us);
+            for (;;)
+                stream.run(1ms);
+        }
+        ::usleep(static_cast<useconds_t>(2000 * round));
+        REQUIRE(::kill(child, SIGKILL) == 0);
+        REQUIRE(::waitpid(child, nullptr, 0) == child);
+        const Meta meta(group);
+        RunningStream stream(meta, kPeriod);
+        if (round % 5 == 0) wait_for(stream.ring(here.cpu), sample_of(group));
+    }
 }
 
 TEST_CASE("A child has no ring in its memory, and does not end the stream") {

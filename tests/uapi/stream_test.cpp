@@ -2,8 +2,13 @@
 // STREAM: CPUs that sample themselves at common deadlines.
 #include <catch2/catch_test_macros.hpp>
 
+#include <fcntl.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +17,7 @@
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
+#include "support/process.hpp"
 #include "support/stream.hpp"
 
 using namespace metagroup::test;
@@ -249,6 +255,22 @@ TEST_CASE("poll returns when a ring has reached the watermark, and when the stre
     REQUIRE((poll_now(world.meta) & POLLHUP) != 0);
 }
 
+TEST_CASE("epoll_wait returns when a ring is full before it has reached the watermark") {
+    const MaxStreamPercent no_limit(100);
+    const EventGroup group = open_group(online_cpus().back(), kFormat, 3);
+    const Meta meta(group);
+    perf_metagroup_stream arg = stream_of(100us, kRingPage);
+    arg.watermark = kRingPage;
+    REQUIRE(start_stream(meta, arg) == 0);
+    const Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{.events = EPOLLIN, .data = {}};
+    REQUIRE(::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, meta.fd(), &event) == 0);
+    REQUIRE(::epoll_wait(epoll.get(), &event, 1, 30'000) == 1);
+    REQUIRE(event.events == EPOLLIN);
+    MappedRing ring(meta, arg, online_cpus().back());
+    REQUIRE(ring.head() < kRingPage);
+}
+
 TEST_CASE("A stream is refused with an error that says why") {
     Streaming world;
     const auto refused = [&](perf_metagroup_stream arg) { return start_stream(world.meta, arg); };
@@ -314,16 +336,61 @@ TEST_CASE("A ring stays mapped after the stream and the handle are gone") {
     REQUIRE(ring->head() >= end);
 }
 
-TEST_CASE("At most 64 streams run") {
-    std::vector<Meta> handles(65);
-    for (std::size_t i = 0; i < 64; ++i) {
-        perf_metagroup_stream arg = stream_of(1s, kRingPage);
-        REQUIRE(start_stream(handles[i], arg) == 0);
+TEST_CASE("A user without CAP_PERFMON has at most 64 streams, a user with it more") {
+    const OpenDevice device;
+    struct Result {
+        long first_64, next, stop, again;
+    };
+    const auto start_65 = [](auto) {
+        std::vector<Meta> handles(65);
+        const auto start = [&](std::size_t i) {
+            perf_metagroup_stream arg = stream_of(1s, kRingPage);
+            return start_stream(handles[i], arg);
+        };
+        Result result{};
+        for (std::size_t i = 0; i < 64 && !result.first_64; ++i)
+            result.first_64 = start(i);
+        result.next = start(64);
+        result.stop = stop_stream(handles[0]);
+        result.again = start(64);
+        return result;
+    };
+    const Result user = run_as(Identity::user, {}, start_65);
+    REQUIRE(user.first_64 == 0);
+    REQUIRE(user.next == -EUSERS);
+    REQUIRE(user.stop == 0);
+    REQUIRE(user.again == 0);
+    const Result monitor = run_as(Identity::monitor, {}, start_65);
+    REQUIRE(monitor.first_64 == 0);
+    REQUIRE(monitor.next == 0);
+}
+
+TEST_CASE("A mapped ring keeps the module after its handle is closed") {
+    std::optional<MappedRing> ring;
+    {
+        const EventGroup group = open_group(online_cpus().back(), kFormat, 1);
+        const Meta meta(group);
+        ring.emplace(meta, RunningStream(meta, kPeriod).arg(), online_cpus().back());
     }
-    perf_metagroup_stream arg = stream_of(1s, kRingPage);
-    REQUIRE(start_stream(handles[64], arg) == -EUSERS);
-    REQUIRE(stop_stream(handles[0]) == 0);
-    REQUIRE(start_stream(handles[64], arg) == 0);
+    const long error = ::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK) ? errno : 0;
+    REQUIRE(error == EWOULDBLOCK);
+}
+
+TEST_CASE("Setting the time of day does not move deadlines") {
+    Streaming world;
+    RunningStream stream(world.meta, kPeriod);
+    auto all = stream.run(50ms);
+    timespec now{};
+    REQUIRE(::clock_gettime(CLOCK_REALTIME, &now) == 0);
+    timespec later = now;
+    later.tv_sec += 3600;
+    REQUIRE(::clock_settime(CLOCK_REALTIME, &later) == 0);
+    append(all, stream.run(50ms));
+    REQUIRE(::clock_settime(CLOCK_REALTIME, &now) == 0);
+    append(all, stream.run(50ms));
+    for (std::size_t i = 0; i < world.groups.size(); ++i)
+        REQUIRE(check_deadlines(all.at(online_cpus()[i]), world.groups[i].id(0), stream.arg().first,
+                                stream.period()) >= 100ms / kPeriod);
 }
 
 TEST_CASE("Streams take no more of a CPU than max_stream_percent, and what they lose is counted") {

@@ -41,7 +41,8 @@
  *
  *   raw      := payload*
  *   payload  := what read(2) of that leader returns for its read_format, see
- *               perf_event_open(2); nothing if its status is ERROR or SKIPPED
+ *               perf_event_open(2); nothing if its status is ERROR or SKIPPED, or
+ *               if its group grew beyond max_snapshot or max_events_per_cpu
  *
  * FRAMED, in attach order:
  *
@@ -66,7 +67,6 @@
  * and, only in RAW format, where a FRAMED record would be STALE, with
  *
  *   ENOMEM  an event group grew, and there was no memory for it
- *   E2BIG   an event group grew beyond max_snapshot or max_events_per_cpu
  *   EAGAIN  a member grew, or was moved to another CPU, at each attempt
  *   other   the error that read(2) of the member returns
  */
@@ -489,16 +489,20 @@ struct perf_metagroup_mode {
  * perf_event_attr.write_backward: the newest record is at data_head. data_tail is
  * not used, and poll(2) does not report data.
  *
- * poll(2) returns EPOLLIN while a ring has @watermark bytes or more, and EPOLLHUP
- * when the stream has stopped. Each start has new rings, which stay until the next
- * one.
+ * poll(2) returns EPOLLIN while a ring has @watermark bytes or more, or records and
+ * lost deadlines since, and EPOLLHUP when the stream has stopped. Each start has new
+ * rings, which stay until the next one. A child of fork(2) does not inherit the
+ * mappings of rings.
  *
  * A stream belongs to the handle, and ends with it. Members may be attached and
- * detached while it runs, and sweeps go on as without it.
+ * detached while it runs, and ENABLE, DISABLE and RESET act at the next deadline.
+ * Sweeps go on as without it. CLOCK_MONOTONIC is not set, and stands still while the
+ * machine is suspended: there are no deadlines then.
  *
  *   EBUSY   a stream of this handle is running
  *   ENOSPC  the samples of one deadline of a CPU exceed @ring_size
- *   EUSERS  64 streams are running, or 64 meta-groups and streams are quiet
+ *   EUSERS  64 streams of this user, who opened the handle without CAP_PERFMON,
+ *           are running; or 64 meta-groups and streams are quiet
  *   ENOMEM  no memory
  *
  * mmap(2) of a ring fails with
