@@ -92,8 +92,9 @@ coverage: deps-all ## print which lines of the library the unit tier does not re
 bench: build ## compare all methods of reading on 8 and 32 CPUs, in slow motion, and check the goals (5 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
 
-report: configured ## measure this machine as it is, and pack the results into one file to send in (sudo)
+report: ## measure this machine as it is, and pack the results into one file to send in (sudo)
 	@[ -z "$$(command -v apt-get)" ] || scripts/install-deps report
+	@$(MAKE) configured
 	@scripts/configure $(BUILD) -DMETAGROUP_BUILD_BENCH=ON
 	@ninja -C $(BUILD) --quiet metagroup_bench metagroup-tool
 	@$$([ "$$(id -u)" = 0 ] || echo sudo) bench/run --build $(BUILD) --here --pack $(BUILD)/bench/report.tar.gz

@@ -106,7 +106,7 @@ constexpr std::array rules = {
          "the module perf_metagroup is not loaded, or its device is kept from this container",
          load),
     Rule(open_device, {EACCES, EPERM}, no_device_permission, "no permission",
-         "run as root, or let a udev rule give your group access"),
+         "join the group perf_metagroup (usermod -aG perf_metagroup USER), or run as root"),
     Rule(open_device, {ENOTTY}, wrong_module,
          "{path} is not the device of the module perf_metagroup", "open " PERF_METAGROUP_DEVICE),
     Rule(attach, {}, bad_descriptor, "it is not open for reading", perf_fd,
