@@ -34,7 +34,7 @@ class CleanRoot:
     def run(self, *command: str) -> str:
         """Its output; fails with all of that if the command fails."""
         done = subprocess.run(
-            [PROJECT / "tests/vm/in-root", self.path, *self._directories, "--",
+            [PROJECT / "tests/vm/build-root", "--in", self.path, *self._directories, "--",
              "env", "DEBIAN_FRONTEND=noninteractive", "LC_ALL=C.UTF-8", *command],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode != 0:

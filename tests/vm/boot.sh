@@ -7,7 +7,6 @@
 #   result    the third serial port
 #   files     the fourth
 #   qemu.log  the messages of QEMU itself
-#   stuck     why QEMU was ended, if the emulator let a CPU get stuck
 
 # set_qemu: the command line, from the options of run.
 set_qemu() {
@@ -18,7 +17,7 @@ set_qemu() {
     case $accel in
     kvm) machine=("${machine[0]}" -accel kvm) cpu=host ;;
     tcg)
-        # Of several -accel the first that works counts: there must be but one.
+        # The first -accel that works counts, so there must be but one.
         [[ $icount = no ]] || machine=("${machine[@]/thread=multi/thread=single}" -icount 'shift=1,sleep=off')
         cpu=max
         ;;
@@ -74,26 +73,16 @@ set_qemu() {
             qemu+=(-chardev "file,id=$port,path=${directory//,/,,}/$port")
         fi
     done
-
-    # The monitor, for stuck, which is in Python and which a machine can do without; two pipes, as
-    # the path of a socket may be too long.
-    watch=no
-    if [[ $accel = tcg && $arch = amd64 && $shell = no && -n $(type -P python3) ]]; then
-        watch=yes
-        qemu+=(-chardev "pipe,id=monitor,path=${directory//,/,,}/monitor" -mon 'chardev=monitor,mode=control')
-    fi
 }
 
 # boot: run the guest until it powers off. Sets booted: 0, 124 after the time
 # limit, 125 if QEMU failed.
 boot() {
     # If this script is killed in a way it cannot catch, QEMU goes too.
-    local wrapper=() copier watcher=''
+    local wrapper=() copier port
     [[ -z $(type -P setpriv) ]] || wrapper+=(setpriv --pdeathsig TERM --)
     wrapper+=(timeout --foreground --kill-after 5 "$limit")
-    rm -f -- "$directory"/monitor.{in,out}
-    [[ $watch = no ]] || mkfifo -- "$directory"/monitor.{in,out}
-    for port in console output result stuck; do : >"$directory/$port"; done
+    for port in console output result; do : >"$directory/$port"; done
     booted=0
     if [[ $shell = yes ]]; then
         "${wrapper[@]}" "${qemu[@]}" || booted=$?
@@ -106,13 +95,8 @@ boot() {
     # reader is slow when the guest powers off.
     tail --bytes=+1 --follow --sleep-interval=0.1 --pid="$child" -- "$directory/output" &
     copier=$!
-    if [[ $watch = yes ]]; then
-        "$vm_dir/stuck" "$directory" >"$directory/stuck" &
-        watcher=$!
-    fi
     wait "$child" || booted=$?
     child=''
-    [[ -z $watcher ]] || kill "$watcher" 2>/dev/null || true
     wait "$copier" || true # the reader of our output may have left
     case $booted in
     0 | "$status_time_limit") ;;

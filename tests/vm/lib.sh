@@ -83,3 +83,24 @@ arch_row() {
 }
 
 kernel_names() { awk '!/^#/ && NF { printf "%s%s", sep, $1; sep = " " }' "$vm_dir/kernels"; }
+
+# For scripts that check something many times over.
+passed=0 failed=0
+
+check() { # NAME COMMAND...
+    local name=$1
+    shift
+    if "$@"; then
+        passed=$((passed + 1))
+        printf 'ok       %s\n' "$name"
+    else
+        failed=$((failed + 1))
+        printf 'FAILED   %s\n' "$name"
+    fi
+}
+
+# Ends the script.
+conclude() {
+    printf '%d passed, %d failed\n' "$passed" "$failed"
+    exit $((failed != 0))
+}
