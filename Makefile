@@ -87,7 +87,7 @@ mutations: build ## demand that the tests fail for each change of tests/mutation
 	@tests/mutations/run --build $(BUILD)
 
 coverage: deps-all ## print which lines of the library the unit tier does not reach
-	@tests/coverage $(BUILD)/coverage
+	@tests/lint/run coverage $(BUILD)
 
 bench: build ## compare all methods of reading on 8 and 32 CPUs, in slow motion, and check the goals (5 minutes)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
