@@ -39,7 +39,7 @@ static unsigned open_groups(int* leaders, unsigned cpus) {
         if (leader < 0 && errno == ENODEV)  // offline
             continue;
         if (leader < 0 || open_event(PERF_COUNT_SW_PAGE_FAULTS, (int)cpu, leader) < 0)
-            die("perf_event_open (without CAP_PERFMON it wants kernel.perf_event_paranoid <= 0)");
+            die("perf_event_open (without CAP_PERFMON it needs kernel.perf_event_paranoid <= 0)");
         leaders[count++] = leader;
     }
     return count;

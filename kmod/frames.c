@@ -64,7 +64,7 @@ int mg_frames_find(const struct mg_frames *frames, u32 id)
  * mg_frames_reserve - allocate memory for more members and frames
  * @frames:	the members
  * @nr_members:	members to have room for
- * @max:	largest number that will ever be asked for
+ * @max:	largest number of members that may ever be needed
  * @size:	bytes of a copy to have room for
  *
  * Context: Process context, may sleep.

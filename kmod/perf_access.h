@@ -112,7 +112,7 @@ struct mg_count {
  * @counter:		the counter of @leader; constant
  * @counts:		events that are not in @clocks
  *
- * With a plan, a sweep neither walks the sibling list nor looks at the type of
+ * With a plan, a sweep neither walks the sibling list nor tests the type of
  * an event. The CPU that reads the group makes it under ctx->lock. Its memory is
  * replaced only between sweeps, see mg_member.plan.
  */

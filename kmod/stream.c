@@ -232,7 +232,7 @@ static int mg_stream_reserve_all(struct mg_stream *stream)
 /**
  * mg_stream_start - start a stream
  * @stream:	the stream
- * @arg:	what the user wants, checked; first, map_offset and map_stride are set
+ * @arg:	the user's arguments, checked; first, map_offset and map_stride are set
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes
  * cpu_hotplug_lock, mg_idle_mutex and rings_lock.

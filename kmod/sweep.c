@@ -78,7 +78,7 @@ static u32 mg_sweep_next_round(struct mg_cpus *cpus)
 
 /*
  * Interrupt all targets and wait for their handlers. on_each_cpu_mask() could
- * wait, but it would search the mask for each CPU and look at one more cache line
+ * wait, but it would search the mask for each CPU and read one more cache line
  * per CPU. When the first handlers are done long before the last one is started,
  * this is the longest part of a sweep. The acquire makes all writes of handlers
  * visible.

@@ -15,9 +15,9 @@ BOOTING = "tests/vm/run: booting {0} ({0}.0-9-amd64), 2 CPUs, tcg (about 5 s) ..
 SKIP = "file_test.cpp:224: SKIPPED:\nexplicitly with message:\n  no userfaultfd\n"
 
 
-def test(name: str, output: str, verdict: str = "Passed", command: str = '"run"') -> str:
+def test(name: str, output: str, result: str = "Passed", command: str = '"run"') -> str:
     return (f'1/9 Testing: {name}\n1/9 Test: {name}\nCommand: {command}\nOutput:\n----\n{output}'
-            f'<end of output>\nTest time =   2.50 sec\n----\nTest {verdict}.\n\n')
+            f'<end of output>\nTest time =   2.50 sec\n----\nTest {result}.\n\n')
 
 
 def not_run(name: str) -> str:
@@ -87,18 +87,18 @@ class Report(TableTest):
         self.assertEqual(self.last_line("report", test("lint: shell", ""), text.replace(*ended)),
                          "1 passed, 0 failed, 1 skipped")
 
-    def guest(self, *summary: str, verdict: str = "Passed", again: bool = False) -> str:
+    def guest(self, *summary: str, result: str = "Passed", again: bool = False) -> str:
         first = "tier: uapi\nAll tests passed (9 assertions in 3 test cases)\n"
         output = (BOOTING.format("6.1") + first +
                   ("the emulator failed: once more from the beginning ...\n" + first) * again +
                   "tier: tools\n" + SKIP + "test cases: 12 | 9 passed | 2 failed | 1 skipped\n" +
                   "".join(f"tests/vm/run: {line}\n" for line in summary))
-        return test("guest: 6.1, 2 CPUs", output, verdict)
+        return test("guest: 6.1, 2 CPUs", output, result)
 
     def test_every_tier_of_a_guest_has_a_row(self) -> None:
         for again in (False, True):
             text = self.run_on("report", self.guest("uapi: status 0, 5 s", "tools: status 1, 7 s",
-                                                    verdict="Failed", again=again), status=1)
+                                                    result="Failed", again=again), status=1)
             self.assertRegex(text, r"(?m)^uapi: 6.1, 2 CPUs +3 +0 +0 +5.0$")
             self.assertRegex(text, r"(?m)^tools: 6.1, 2 CPUs +9 +2 +1 +7.0$")
             self.assertIn("skipped: tools: 6.1, 2 CPUs: no userfaultfd\n", text)
@@ -106,11 +106,11 @@ class Report(TableTest):
 
     def test_a_tier_of_a_guest_that_did_not_run_failed(self) -> None:
         text = self.run_on("report", self.guest("uapi: status 0, 5 s", "unit: not run",
-                                                verdict="Failed"), status=1)
+                                                result="Failed"), status=1)
         self.assertRegex(text, r"(?m)^unit: 6.1, 2 CPUs +0 +1 +0 +0.0$")
 
     def test_a_guest_that_ends_without_results_failed(self) -> None:
-        self.assertEqual(self.last_line("report", self.guest(verdict="Failed"), status=1),
+        self.assertEqual(self.last_line("report", self.guest(result="Failed"), status=1),
                          "9 passed, 2 failed, 1 skipped")
         self.assertEqual(self.last_line("report", test("guest: 6.1, 2 CPUs", "tier: uapi\n",
                                                        "Failed"), status=1),

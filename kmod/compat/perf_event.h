@@ -103,7 +103,7 @@ static inline bool perf_cgroup_match(const struct perf_event *event)
 
 /*
  * ->active alone is not enough: when the last event of a cgroup on a CPU is
- * disabled while the cgroup runs, perf forgets the cgroup and leaves it set.
+ * disabled while the cgroup runs, ->cgrp is cleared and ->active stays set.
  */
 static inline bool mg_compat_cgroup_runs(const struct perf_event *event,
 					 const struct perf_cgroup_info *info)

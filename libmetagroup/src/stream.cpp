@@ -53,7 +53,7 @@ std::chrono::nanoseconds pause_of(const detail::SamplerOptions& options) {
 struct Stream::State {
     State(std::shared_ptr<detail::Sampler> started, const detail::SamplerOptions& with)
         : options(with), sampler(std::move(started)), reader(*sampler, with.period) {
-        // Rings that overwrite have no watermark: the end is reported without being asked for.
+        // Rings that overwrite have no watermark: the end is reported in any case.
         for (pollfd& one : sampler->polled)
             one.events = with.overwrite ? 0 : POLLIN;
     }
@@ -116,7 +116,7 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
 std::span<const Deadline> Stream::read() & {
     if (!state_->sampler->running) return state_->reader.read(UINT64_MAX);
     if (state_->options.overwrite) return {};
-    // Before the rings are looked at: what is due since then is not late.
+    // Before the rings are read: what is due since then is not late.
     const std::uint64_t now = detail::monotonic_ns();
     return state_->reader.read(now - std::min(now, 2 * state_->options.period + lateness));
 }

@@ -257,7 +257,7 @@ Outcome map(Fuzzer& fuzzer, Random& random) {
     return outcome;
 }
 
-// The kernel must not trust what is written there.
+// The kernel must not depend on these bytes.
 Outcome write_to_ring(Fuzzer&, Random& random) {
     const Handle handle = any_handle(random);
     const std::uint64_t stride = kPage + (kPage << random.below(4));

@@ -130,7 +130,7 @@ class PackagesTest(unittest.TestCase):
         variables = (KERNEL / "headers/.kernelvariables").read_text()
         compiler = re.search(r"^CC *=.*(gcc-\d+)$", variables, re.MULTILINE)
         if compiler and not (ROOT.path / "usr/bin" / compiler[1]).exists():
-            self.skipTest(f"kernel {release} wants {compiler[1]}")
+            self.skipTest(f"kernel {release} needs {compiler[1]}")
         ROOT.shell(f"mkdir -p /lib/modules/{release}"
                    f" && ln -s {KERNEL}/headers /lib/modules/{release}/build")
         self.addCleanup(ROOT.shell, f"rm -r /lib/modules/{release}")

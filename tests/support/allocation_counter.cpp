@@ -16,7 +16,7 @@ constexpr std::size_t default_alignment = alignof(std::max_align_t);
 // NOLINTBEGIN(cppcoreguidelines-no-malloc,cppcoreguidelines-owning-memory): this is operator new
 void* try_allocate(std::size_t size, std::size_t alignment = default_alignment) noexcept {
     allocations.fetch_add(1, std::memory_order_relaxed);
-    // aligned_alloc(3) wants a multiple of the alignment, and not 0.
+    // aligned_alloc(3) needs a multiple of the alignment, and not 0.
     const std::size_t rounded = (std::max<std::size_t>(size, 1) + alignment - 1) / alignment;
     return std::aligned_alloc(alignment, rounded * alignment);
 }

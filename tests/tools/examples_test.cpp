@@ -37,7 +37,7 @@ TEST_CASE("Example ipc prints a ratio for every CPU and second") {
     CHECK(count(outcome.text, "CPU +[0-9]+ +(1|0\\.99[0-9]|1\\.00[0-9]?)\n") == 2 * online());
 }
 
-TEST_CASE("Example ipc wants two events") {
+TEST_CASE("Example ipc needs two events") {
     const Outcome outcome = example("ipc cpu-clock");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("one group of two events"));
@@ -65,7 +65,7 @@ TEST_CASE("Example sampler sees every CPU's time pass") {
     CHECK(std::stoull(match[1]) > online() * 500'000'000);
 }
 
-TEST_CASE("Example sampler names what was asked wrongly") {
+TEST_CASE("Example sampler names the argument that is wrong") {
     CHECK_THAT(example("sampler 1 0").text, ContainsSubstring("RATE"));
     CHECK(example("sampler 1 0").status == 1);
 }
@@ -82,7 +82,7 @@ TEST_CASE("Example stream_ipc prints a range for every CPU and second") {
           2 * online());
 }
 
-TEST_CASE("Example stream_ipc wants two events") {
+TEST_CASE("Example stream_ipc needs two events") {
     const Outcome outcome = example("stream_ipc cpu-clock");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("one group of two events"));

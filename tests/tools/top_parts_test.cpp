@@ -35,7 +35,7 @@ Update example() {
 
 }  // namespace
 
-TEST_CASE("A history gives the newest values, and forgets the oldest", "[no-module]") {
+TEST_CASE("A history gives the newest values, and drops the oldest", "[no-module]") {
     History history;
     CHECK_FALSE(history.ago(0));
     for (std::size_t i = 0; i <= History::kLength; ++i)

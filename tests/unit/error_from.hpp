@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The Error that an action throws, to look at its parts.
+// The Error that an action throws, to check its parts.
 #pragma once
 
 #include <catch2/catch_test_macros.hpp>

@@ -177,7 +177,7 @@ int FakeModule::attach(perf_metagroup_attach& attach) {
     for (__u32 i = 0; i < attach.count; ++i) {
         attached_fds.push_back(fds[i]);
         // The module holds the file, not the descriptor: another one, out of the way of those that
-        // the tests look at, and below the usual limit of 1024.
+        // the tests use, and below the usual limit of 1024.
         members_.push_back(
             {detail::UniqueFd(fcntl(fds[i], F_DUPFD_CLOEXEC, 500)), attach.first + i});
     }

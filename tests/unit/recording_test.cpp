@@ -195,7 +195,7 @@ TEST_CASE("a writer refuses what no reader accepts") {
     CHECK_THROWS_AS(writer.write(records), std::invalid_argument);
 }
 
-// The sanitizers look at this, too.
+// The sanitizers check this, too.
 TEST_CASE("a damaged recording is read or refused") {
     World world;
     world.stream.write_file(world.path, 20);

@@ -30,7 +30,7 @@ enum class Cause {
     no_memory,             ///< the kernel has no memory left
     no_module,             ///< the device is not there
     no_device_permission,  ///< the device cannot be opened
-    wrong_module,          ///< not the device, or of a module that lacks what was asked for
+    wrong_module,          ///< not the device, or of a module that lacks a requested feature
     needs_module,          ///< the mode cannot be had without the module
     too_many_members,      ///< the module's limits would be exceeded
     too_many_quiet,        ///< no more meta-groups can be quiet

@@ -14,7 +14,7 @@
 
 namespace metagroup {
 
-/// The read format that groups are opened with unless another is asked for.
+/// The read format that groups are opened with unless another is given.
 inline constexpr std::uint64_t default_read_format =
     ReadFormat::group | ReadFormat::total_time_enabled | ReadFormat::total_time_running;
 

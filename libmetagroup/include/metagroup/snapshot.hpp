@@ -139,7 +139,7 @@ class METAGROUP_API SnapshotView {
 
     /// An empty snapshot.
     SnapshotView() = default;
-    /// Of bytes that begin with a whole snapshot; more may follow. Looks at the header only: a
+    /// Of bytes that begin with a whole snapshot; more may follow. Reads the header only: a
     /// record that contradicts it shows as one without payload.
     /// \throws Error (Cause::bad_snapshot) naming the fault in the header.
     explicit SnapshotView(std::span<const std::byte> bytes);

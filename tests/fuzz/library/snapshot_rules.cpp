@@ -32,7 +32,7 @@ void hold_rules_of_record(const MemberView& member, Bytes frame) {
 
     const auto& payload = member.payload();
     demand(!payload || payload_size(member.read_format(), member.nr()) == bytes.size(),
-           "a payload is as long as its format wants");
+           "a payload is as long as its format says");
     demand(member.nr() == (payload ? payload->nr() : 0), "no payload, no events");
     for (std::size_t i = 0; i < member.nr(); ++i) {
         demand(member.raw(i) == payload->value(i), "every event of a payload has a count");
