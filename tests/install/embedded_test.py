@@ -3,20 +3,11 @@
 """The library as a part of another project, by add_subdirectory()."""
 
 import re
-import subprocess
 import tempfile
 import unittest
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
-
-
-def run(*command: str | Path) -> str:
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          check=False)
-    if done.returncode != 0:
-        raise AssertionError(f"{command} gave {done.returncode}:\n{done.stdout}")
-    return done.stdout
+from clean_root import PROJECT, run
 
 
 class EmbeddedTest(unittest.TestCase):
@@ -25,7 +16,7 @@ class EmbeddedTest(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         cls.addClassCleanup(temporary.cleanup)
         cls.build = Path(temporary.name) / "build"
-        cls.configured = run("cmake", "-S", PROJECT / "tests/install/embedding", "-B", cls.build,
+        cls.configured = run("cmake", "-S", PROJECT / "tests/install/program", "-B", cls.build,
                              "-G", "Ninja", f"-DMETAGROUP={PROJECT}")
 
     def test_settings_of_the_embedding_project_stay_as_they_are(self) -> None:
