@@ -50,7 +50,7 @@ demo: tool ## show what the module brings, in virtual machines (5 minutes; later
 # $(call run_tests,NAME,CTEST-OPTIONS): the log is kept as BUILD/NAME.log.
 run_tests = ctest --test-dir $(BUILD) --output-on-failure --parallel $(PARALLEL) --no-tests=error \
 	--output-junit $(1).xml $(2); status=$$?; cp $(BUILD)/Testing/Temporary/LastTest.log $(BUILD)/$(1).log
-report_tests = tests/report --junit $(BUILD)/$(1).xml $(BUILD)/$(1).log && exit $$status
+report_tests = tests/report.py --junit $(BUILD)/$(1).xml $(BUILD)/$(1).log && exit $$status
 
 check: build ## run the tests: lint, tiers on four kernels, short stress, sanitizers (25 minutes)
 	@echo 'make: the tests (25 minutes; what else there is takes make check-all) ...'

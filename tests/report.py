@@ -1,11 +1,15 @@
+#!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""Test cases in a log of ctest (Testing/Temporary/LastTest.log), counted.
+"""A table of a ctest run, from its Testing/Temporary/LastTest.log: test cases passed, failed and
+skipped; then the goals of the benchmark, and the reasons of skips.
 
 A test of ctest that runs a whole program of test cases counts with all of them. A guest has a row
 for each tier that it ran. The cases that ctest finds in a program of their own share a row."""
 
+import argparse
 import html
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -112,3 +116,27 @@ def count(name: str, test: str, output: str, passed: bool) -> Row:
     if passed and not row.passed and not row.skipped:
         row.passed = 1
     return row
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="tests/report.py", description=(__doc__ or "").partition("\n\n")[0],
+        epilog="Exit status: 0 if tests passed, 1 if one failed or none ran.")
+    parser.add_argument("log", type=Path, metavar="LOG")
+    parser.add_argument("--junit", type=Path, metavar="FILE",
+                        help="of ctest --output-junit, which says what skipped by its exit status")
+    options = parser.parse_args()
+    log = read(options.log, options.junit)
+    print(f"\n{'tests':42} {'passed':>7} {'failed':>7} {'skipped':>8} {'seconds':>8}")
+    total = Row("")
+    for row in log.rows:
+        print(f"{row.name:42} {row.passed:7} {row.failed:7} {row.skipped:8} {row.seconds:8.1f}")
+        total.add(row)
+    print("\n".join(log.goals + [f"skipped: {test}: {reason}"
+                                 for test, reason in dict.fromkeys(total.reasons)]))
+    print(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
+    return 1 if total.failed or not total.passed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
