@@ -133,6 +133,10 @@ void testpmu_set_counters(unsigned counters) {
     set_testpmu("counters", std::to_string(counters));
 }
 
+void testpmu_set_update_time(unsigned microseconds) {
+    set_testpmu("update_us", std::to_string(microseconds));
+}
+
 void testpmu_set_read_error(int error) {
     set_testpmu("read_error", std::to_string(error));
 }

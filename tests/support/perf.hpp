@@ -80,6 +80,14 @@ struct TestpmuCounters {
     TestpmuCounters& operator=(const TestpmuCounters&) = delete;
 };
 void testpmu_set_read_error(int error);
+void testpmu_set_update_time(unsigned microseconds);
+// The time that metagroup_core takes to update a count; at the end 0 again, the default.
+struct TestpmuUpdateTime {
+    explicit TestpmuUpdateTime(unsigned microseconds) { testpmu_set_update_time(microseconds); }
+    ~TestpmuUpdateTime() { testpmu_set_update_time(0); }
+    TestpmuUpdateTime(const TestpmuUpdateTime&) = delete;
+    TestpmuUpdateTime& operator=(const TestpmuUpdateTime&) = delete;
+};
 void testpmu_move(int from, int to);
 // Unregistering under live events is for kernels that revoke them: 6.15 and later.
 void testpmu_set_registered(bool registered);

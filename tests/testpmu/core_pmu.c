@@ -7,6 +7,7 @@
  * It counts the nanoseconds in which the CPU runs another task than the idle
  * one. An interrupt in idle does not count: two reads of an idle CPU are equal.
  */
+#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -17,6 +18,10 @@
 #include <linux/tracepoint.h>
 
 #include "core_pmu.h"
+
+static unsigned int update_us;
+module_param(update_us, uint, 0600);
+MODULE_PARM_DESC(update_us, "microseconds that an update of a count takes");
 
 /* On its own CPU with interrupts off. */
 struct core_busy {
@@ -40,11 +45,14 @@ static void core_switch_probe(void *data, bool preempt, struct task_struct *prev
 static void core_update(struct perf_event *event)
 {
 	const struct core_busy *busy = this_cpu_ptr(&core_busy);
+	u64 count = local64_read(&event->count);
 	u64 now = busy->total;
 
 	if (busy->since)
 		now += ktime_get_ns() - busy->since;
-	local64_add(now - local64_xchg(&event->hw.prev_count, now), &event->count);
+	/* A write of another CPU between the read and the write is lost. */
+	udelay(READ_ONCE(update_us));
+	local64_set(&event->count, count + now - local64_xchg(&event->hw.prev_count, now));
 }
 
 static void core_start(struct perf_event *event, int flags)

@@ -14,8 +14,10 @@
 #include <cerrno>
 #include <chrono>
 #include <new>
+#include <stdexcept>
 #include <thread>
 
+#include "support/background.hpp"
 #include "support/cpus.hpp"
 #include "support/meta.hpp"
 #include "support/perf.hpp"
@@ -300,4 +302,24 @@ TEST_CASE("There may be more members than open files") {
         REQUIRE(meta.attach(open_group(cpus[i % cpus.size()], 0, 1)) == 0);
     REQUIRE(meta.read().size() == 8 * wanted);
     ::setrlimit(RLIMIT_NOFILE, &files);
+}
+
+TEST_CASE("Groups of an ATTACH that fails can be attached at once") {
+    const auto cpus = online_cpus();
+    std::vector<EventGroup> groups;
+    std::vector<int> leaders;
+    for (std::size_t i = 0; i < 64; ++i) {
+        groups.push_back(open_group(cpus[i % cpus.size()], 0, 1, true));
+        leaders.push_back(groups.back().leader());
+    }
+    const Meta owner(groups.back());
+    Background failing([&] {
+        if (Meta().attach(leaders) != -EBUSY) throw std::runtime_error("ATTACH");
+    });
+    unsigned tries = 0, busy = 0;
+    const auto attach = [&] { busy += Meta().attach(groups[tries++ % 63]) != 0; };
+    repeat_for(std::chrono::seconds(2), attach, [&] { return failing.rounds() > 100; });
+    failing.stop();
+    REQUIRE(failing.rounds() > 0);
+    REQUIRE(busy == 0);
 }
