@@ -47,7 +47,7 @@ SHELL = test("lint: shell", "")
 ONE_SKIPPED = "1 passed, 0 failed, 1 skipped"
 SKIP_EXPRESSION = "Test Pass Reason:\nSkip regular expression found in output.\n"
 
-# What is tested, the log, the exit status, the last line, and others.
+# Each: name, log, exit status, last line, other lines.
 REPORTS: tuple[tuple[str, str, int, str, tuple[str, ...]], ...] = (
     ("cases of a program are counted one by one",
      test("uapi: 6.1, 2 CPUs", TWELVE), 0, "12 passed, 0 failed, 0 skipped", ()),
