@@ -94,9 +94,7 @@ source_files() {
 
 # fetch_source PACKAGE SUITES [--update]: into the cache, once. The lock is not held for longer.
 fetch_source() (
-    [[ ${3-} = --update || ! -e $cache_dir/sources/$1.deb ]] || exit 0
-    lock "$cache_dir/fetch.lock"
-    [[ ${3-} = --update || ! -e $cache_dir/sources/$1.deb ]] || exit 0
+    ! ready_or_lock "$cache_dir/fetch.lock" test -z "${3-}" -a -e "$cache_dir/sources/$1.deb" || exit 0
     private_apt "$2"
     make_temporary
     [[ -z ${3-} ]] || refresh

@@ -54,8 +54,13 @@ lock() {
     fi
 }
 
+# ready_or_lock FILE COMMAND...: status 0 if COMMAND succeeds, at once or when FILE is locked: another
+# run may have been faster.
+ready_or_lock() { "${@:2}" || { lock "$1" && "${@:2}"; }; }
+
 # The comment block at the head of a script is its --help.
 usage() { awk 'NR > 2 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
+case ${1-} in -h | --help) usage; exit 0 ;; esac
 
 # kernel_row NAME: sets arch, meta, suites and toolchain (- if it is this
 # machine's) from the table of kernels.
