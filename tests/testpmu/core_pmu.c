@@ -45,14 +45,21 @@ static void core_switch_probe(void *data, bool preempt, struct task_struct *prev
 static void core_update(struct perf_event *event)
 {
 	const struct core_busy *busy = this_cpu_ptr(&core_busy);
-	u64 count = local64_read(&event->count);
+	unsigned int us = READ_ONCE(update_us);
 	u64 now = busy->total;
+	u64 passed, count;
 
 	if (busy->since)
 		now += ktime_get_ns() - busy->since;
-	/* A write of another CPU between the read and the write is lost. */
-	udelay(READ_ONCE(update_us));
-	local64_set(&event->count, count + now - local64_xchg(&event->hw.prev_count, now));
+	passed = now - local64_xchg(&event->hw.prev_count, now);
+	if (!us) {
+		local64_add(passed, &event->count);
+		return;
+	}
+	/* A write of another CPU meanwhile is lost. */
+	count = local64_read(&event->count);
+	udelay(us);
+	local64_set(&event->count, count + passed);
 }
 
 static void core_start(struct perf_event *event, int flags)
