@@ -25,10 +25,13 @@ def skip(reason: str) -> NoReturn:
     sys.exit(77)  # the status that ctest knows
 
 
-def run(*command: str | Path, text: str | None = None) -> str:
+def run(*command: str | Path, text: str | None = None, **variables: str) -> str:
     """Its output; fails with all of that if the command fails."""
+    # How make was called for this test is not for the make that is tested.
+    environment = {name: value for name, value in os.environ.items()
+                   if "MAKE" not in name and name not in ("DESTDIR", "PREFIX")}
     done = subprocess.run(command, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          text=True, check=False)
+                          text=True, env=environment | variables, check=False, cwd=PROJECT)
     if done.returncode != 0:
         raise AssertionError(f"{command} gave {done.returncode}:\n{done.stdout}")
     return done.stdout

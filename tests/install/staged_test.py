@@ -4,30 +4,18 @@
 
 What `make install` and `make uninstall` do, by a build of their own in BUILD."""
 
-import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
+from clean_root import PROJECT, run
+
 VERSION = (PROJECT / "VERSION").read_text().strip()
 PREFIX = "/opt/metagroup"
-
-
-def run(*command: str | Path, **variables: str) -> str:
-    # How make was called for this test is not for the make that is tested.
-    environment = {name: value for name, value in os.environ.items()
-                   if "MAKE" not in name and name not in ("DESTDIR", "PREFIX")}
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                          env=environment | variables, check=False, cwd=PROJECT)
-    if done.returncode != 0:
-        raise AssertionError(f"{command} gave {done.returncode}:\n{done.stdout}")
-    return done.stdout
 
 
 def make(*words: str | Path) -> None:
