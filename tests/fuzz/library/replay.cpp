@@ -2,7 +2,6 @@
 // usage: metagroup_fuzz_replay CORPUS
 //
 // Gives the inputs in CORPUS/TARGET/ to that target, for all targets. Needs no fuzzer.
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -17,23 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 namespace fuzz = metagroup::fuzz;
 
-struct Target {
-    const char* name;
-    void (*run)(fuzz::Bytes);
-};
-
-constexpr std::array targets = {
-    Target{"cpu_list", fuzz::cpu_list},
-    Target{"damaged_snapshot", fuzz::damaged_snapshot},
-    Target{"delta", fuzz::delta},
-    Target{"event_list", fuzz::event_list},
-    Target{"payload", fuzz::payload},
-    Target{"pmu_format", fuzz::pmu_format},
-    Target{"ring", fuzz::ring},
-    Target{"snapshot", fuzz::snapshot},
-    Target{"system_files", fuzz::system_files},
-};
-
 // A block of exactly that size, so that a sanitizer sees the first byte beyond it.
 std::vector<char> contents(const fs::path& path) {
     std::ifstream file(path, std::ios::binary);
@@ -42,7 +24,7 @@ std::vector<char> contents(const fs::path& path) {
     return bytes;
 }
 
-int replay(const Target& target, const fs::path& corpus) {
+int replay(const fuzz::Target& target, const fs::path& corpus) {
     int inputs = 0;
     for (const fs::directory_entry& entry : fs::directory_iterator(corpus / target.name)) {
         // Printed before: a broken rule ends the program.
@@ -63,7 +45,7 @@ int main(int argc, char** argv) try {
         return 2;
     }
     int all = 0;
-    for (const Target& target : targets) {
+    for (const fuzz::Target& target : fuzz::targets()) {
         const int inputs = replay(target, argv[1]);
         if (inputs == 0) {
             std::fprintf(stderr, "no inputs for target %s in %s\n", target.name, argv[1]);

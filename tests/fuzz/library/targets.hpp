@@ -13,15 +13,11 @@ namespace metagroup::fuzz {
 
 using Bytes = std::span<const std::byte>;
 
-void cpu_list(Bytes input);
-void damaged_snapshot(Bytes input);
-void delta(Bytes input);
-void event_list(Bytes input);
-void payload(Bytes input);
-void pmu_format(Bytes input);
-void ring(Bytes input);
-void snapshot(Bytes input);
-void system_files(Bytes input);
+struct Target {
+    const char* name;
+    void (*run)(Bytes input);
+};
+std::span<const Target> targets();
 
 inline void demand(bool holds, const char* rule) {
     if (holds) return;

@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
-// Snapshots made of a fuzzer's bytes, and the rules of all snapshots.
+// The rules of every list of events and of every snapshot, and snapshots made of a fuzzer's bytes.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "input.hpp"
 #include "support/frame_builder.hpp"
+#include "system.hpp"
 
 namespace metagroup::fuzz {
+
+/// Reads the list on that system, or has it refused with a place in the text.
+void read_events(std::string_view text, const detail::SystemPaths& paths);
 
 /// Frames of members with rising numbers, as a kernel may return them.
 std::vector<test::Frame> take_frames(Input& input);
