@@ -14,7 +14,6 @@
 
 #include "memory.hpp"
 #include "support/cpus.hpp"
-#include "support/mapping.hpp"
 #include "support/meta.hpp"
 
 namespace {
@@ -24,16 +23,6 @@ using std::chrono::steady_clock;
 
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 constexpr int kEvents = 4;
-
-// As the module counts them.
-unsigned long long sweeps_of(const Meta& meta) {
-    std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
-    std::string word;
-    unsigned long long sweeps = 0;
-    while (file >> word)
-        if (word == "sweeps:" && file >> sweeps) return sweeps;
-    throw std::runtime_error("fdinfo has no number of sweeps");
-}
 
 class Soak {
   public:
@@ -110,10 +99,11 @@ class Soak {
     bool judge() {
         if (failed_) return false;
         const bool flat = memory_.judge();
-        const auto counted = sweeps_of(meta_);
+        const std::uint64_t counted = fdinfo(meta_, "sweeps");
         const bool same = counted == delivered_;
         std::printf("%lu sweeps delivered, the module counts %llu%s; %lu hotplugs\n",
-                    delivered_.load(), counted, same ? "" : ": FAILED", plugs_.load());
+                    delivered_.load(), static_cast<unsigned long long>(counted),
+                    same ? "" : ": FAILED", plugs_.load());
         return flat && same && plugs_ > 0;
     }
 

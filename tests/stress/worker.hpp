@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "checker.hpp"
-#include "support/mapping.hpp"
 #include "world.hpp"
 
 namespace stress {

@@ -64,42 +64,19 @@ void* operator new(std::size_t size, Align align, const NoThrow&) noexcept {
 void* operator new[](std::size_t size, Align align, const NoThrow&) noexcept {
     return try_allocate(size, number(align));
 }
-void operator delete(void* memory) noexcept {
-    release(memory);
-}
-void operator delete[](void* memory) noexcept {
-    release(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    release(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-    release(memory);
-}
-void operator delete(void* memory, Align) noexcept {
-    release(memory);
-}
-void operator delete[](void* memory, Align) noexcept {
-    release(memory);
-}
-void operator delete(void* memory, std::size_t, Align) noexcept {
-    release(memory);
-}
-void operator delete[](void* memory, std::size_t, Align) noexcept {
-    release(memory);
-}
-void operator delete(void* memory, const NoThrow&) noexcept {
-    release(memory);
-}
-void operator delete[](void* memory, const NoThrow&) noexcept {
-    release(memory);
-}
-void operator delete(void* memory, Align, const NoThrow&) noexcept {
-    release(memory);
-}
-void operator delete[](void* memory, Align, const NoThrow&) noexcept {
-    release(memory);
-}
+#define METAGROUP_DELETE(...)                      \
+    void operator delete(__VA_ARGS__) noexcept {   \
+        release(memory);                           \
+    }                                              \
+    void operator delete[](__VA_ARGS__) noexcept { \
+        release(memory);                           \
+    }
+METAGROUP_DELETE(void* memory)
+METAGROUP_DELETE(void* memory, std::size_t)
+METAGROUP_DELETE(void* memory, Align)
+METAGROUP_DELETE(void* memory, std::size_t, Align)
+METAGROUP_DELETE(void* memory, const NoThrow&)
+METAGROUP_DELETE(void* memory, Align, const NoThrow&)
 
 namespace metagroup::test {
 

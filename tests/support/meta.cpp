@@ -8,8 +8,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
+#include <sstream>
 #include <stdexcept>
+#include <string>
 #include <system_error>
+#include <utility>
 
 namespace metagroup::test {
 namespace {
@@ -160,6 +165,20 @@ OpenDevice::~OpenDevice() {
     ::chmod(PERF_METAGROUP_DEVICE, 0600);
 }
 
+std::string fdinfo(const Meta& meta) {
+    std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::uint64_t fdinfo(const Meta& meta, const std::string& name) {
+    std::istringstream text(fdinfo(meta));
+    for (std::string word; text >> word;) {
+        std::uint64_t value = 0;
+        if (word == name + ":" && text >> value) return value;
+    }
+    throw std::runtime_error("no " + name + " in fdinfo");
+}
+
 std::vector<__u64> cpu_words(const std::vector<int>& cpus) {
     std::vector<__u64> words(1);
     for (const int cpu : cpus) {
@@ -215,6 +234,100 @@ Bytes Framed::payloads() const {
     for (const Frame& frame : frames)
         all.insert(all.end(), frame.payload.begin(), frame.payload.end());
     return all;
+}
+
+Mapping::Mapping(const Meta& meta, std::size_t size, int flags)
+    : size_(size ? size : meta.info().map_size) {
+    void* const at = ::mmap(nullptr, size_, PROT_READ, flags, meta.fd(), 0);
+    if (at == MAP_FAILED) throw std::system_error(errno, std::generic_category(), "mmap");
+    bytes_ = static_cast<unsigned char*>(at);
+    size_ = (size_ + 4095) / 4096 * 4096;
+}
+
+Mapping::Mapping(Mapping&& other) noexcept
+    : bytes_(std::exchange(other.bytes_, nullptr)), size_(other.size_) {}
+
+Mapping& Mapping::operator=(Mapping&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(size_, other.size_);
+    return *this;
+}
+
+void Mapping::unmap() {
+    if (bytes_) ::munmap(std::exchange(bytes_, nullptr), size_);
+}
+
+const perf_metagroup_map& Mapping::head() const {
+    return *reinterpret_cast<const perf_metagroup_map*>(bytes_);
+}
+
+unsigned Mapping::version() const {
+    return __atomic_load_n(&head().version, __ATOMIC_ACQUIRE);
+}
+
+bool Mapping::moved() const {
+    return __atomic_load_n(&head().flags, __ATOMIC_RELAXED) & PERF_METAGROUP_MAP_MOVED;
+}
+
+std::optional<Bytes> Mapping::copy() const {
+    Bytes copy;
+    for (;;) {
+        const unsigned before = version();
+        const std::size_t offset = head().offset[before % 2];
+        perf_metagroup_snapshot now{};
+        if (offset + sizeof(now) <= size_) std::memcpy(&now, bytes_ + offset, sizeof(now));
+        const bool fits = now.bytes > 0 && now.bytes <= size_ - offset;
+        if (fits) copy.assign(bytes_ + offset, bytes_ + offset + now.bytes);
+        __atomic_thread_fence(__ATOMIC_ACQUIRE);
+        if (__atomic_load_n(&head().version, __ATOMIC_RELAXED) != before) continue;
+        if (!fits) return {};
+        return copy;
+    }
+}
+
+Framed Mapping::framed() const {
+    const auto now = copy();
+    if (!now) throw std::runtime_error("the snapshot is larger than was mapped");
+    return take_apart(*now, false);
+}
+
+long try_to_map(int fd, std::size_t size, int protection, int flags, off_t offset) {
+    void* const at = ::mmap(nullptr, size, protection, flags, fd, offset);
+    if (at == MAP_FAILED) return -errno;
+    ::munmap(at, size);
+    return 0;
+}
+
+void SnapshotCheck::check(const Framed& framed) {
+    const auto demand = [&](bool condition, const std::string& what) {
+        if (!condition)
+            throw std::runtime_error("sweep " + std::to_string(framed.head.sequence) + ": " + what);
+    };
+    demand(framed.head.sequence >= sequence_, "the sequence went back");
+    sequence_ = framed.head.sequence;
+    const Frame* before = nullptr;
+    for (const Frame& frame : framed.frames) {
+        const auto& record = frame.record;
+        const std::string member = "member " + std::to_string(record.member) + ", status " +
+                                   std::to_string(record.status) + ": ";
+        demand(!before || record.member > before->record.member, member + "numbers do not rise");
+        before = &frame;
+        idle_ += record.status == PERF_METAGROUP_IDLE;
+        if (frame.payload.empty()) continue;
+
+        // The number of events, the times, a count of each event.
+        const auto payload = words(frame.payload);
+        demand(payload.size() >= 4 && payload.size() == 3 + payload[0],
+               member + "a payload is not as long as it says");
+        Last& last = last_[record.member];
+        const Last now{record.time, payload[1], payload[2], payload[3]};
+        demand(now.running <= now.enabled, member + "more time running than enabled");
+        demand(now.time >= last.time, member + "the time of the record went back");
+        demand(now.enabled >= last.enabled, member + "the time enabled went back");
+        demand(now.running >= last.running, member + "the time running went back");
+        demand(now.count >= last.count, member + "the count went back");
+        last = now;
+    }
 }
 
 }  // namespace metagroup::test

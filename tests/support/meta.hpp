@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: MIT
-// /dev/perf_metagroup by bare system calls.
+// /dev/perf_metagroup by bare system calls: its reads and its mapped snapshot, taken apart.
 #pragma once
 
 #include <linux/perf_metagroup.h>
+#include <sys/mman.h>
 
+#include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
-#include "fd.hpp"
 #include "perf.hpp"
 
 namespace metagroup::test {
@@ -84,7 +88,61 @@ struct Framed {
 Framed take_apart(const Bytes& bytes, bool swept = true);
 Framed read_framed(const Meta& meta);
 
+// The handle's fdinfo, and a number there.
+std::string fdinfo(const Meta& meta);
+std::uint64_t fdinfo(const Meta& meta, const std::string& name);
+
 // The mask of SWEEP, as short as possible.
 std::vector<__u64> cpu_words(const std::vector<int>& cpus);
+
+// A mapped snapshot, read by the protocol of the ABI.
+class Mapping {
+  public:
+    // All that there is now, or `size` bytes. Throws if mmap(2) fails.
+    explicit Mapping(const Meta& meta, std::size_t size = 0, int flags = MAP_SHARED);
+    ~Mapping() { unmap(); }
+    Mapping(Mapping&& other) noexcept;
+    Mapping& operator=(Mapping&& other) noexcept;
+
+    const unsigned char* bytes() const { return bytes_; }
+    std::size_t size() const { return size_; }
+    void unmap();
+
+    unsigned version() const;
+    bool moved() const;
+
+    // The FRAMED bytes of the last sweep. Nothing if they are not within what was mapped.
+    std::optional<Bytes> copy() const;
+    Framed framed() const;  // of a copy, which must be there
+
+  private:
+    const perf_metagroup_map& head() const;
+
+    unsigned char* bytes_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+// 0 or -errno.
+long try_to_map(int fd, std::size_t size, int protection, int flags, off_t offset = 0);
+
+// Invariants of the snapshots of one meta-group, in the order in which they are read. All members
+// have PERF_FORMAT_GROUP and both times as read_format.
+class SnapshotCheck {
+  public:
+    // Throws std::runtime_error if one does not hold: the sequence and the numbers of members rise,
+    // a payload is as long as its number of events says, no group runs for longer than it was
+    // enabled, and no count and no time goes back.
+    void check(const Framed& framed);
+
+    unsigned idle() const { return idle_; }  // records with status IDLE so far
+
+  private:
+    struct Last {
+        std::uint64_t time = 0, enabled = 0, running = 0, count = 0;
+    };
+    std::uint64_t sequence_ = 0;
+    std::map<unsigned, Last> last_;
+    unsigned idle_ = 0;
+};
 
 }  // namespace metagroup::test

@@ -121,6 +121,15 @@ std::optional<perf_event_attr> pmu_event(const std::string& pmu, std::uint64_t c
     return attr;
 }
 
+std::optional<perf_event_attr> tracepoint_event(const std::string& name,
+                                                std::uint64_t read_format) {
+    std::ifstream file("/sys/kernel/tracing/events/" + name + "/id");
+    perf_event_attr attr = software_event(0, read_format);
+    attr.type = PERF_TYPE_TRACEPOINT;
+    if (!(file >> attr.config)) return {};
+    return attr;
+}
+
 std::optional<perf_event_attr> testpmu_event(std::uint64_t read_format) {
     return pmu_event("metagroup_test", 0, read_format);
 }

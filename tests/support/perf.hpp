@@ -7,11 +7,10 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <metagroup/detail/unique_fd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include "fd.hpp"
 
 #ifndef PERF_FORMAT_LOST
 #define PERF_FORMAT_LOST (1U << 4)
@@ -19,6 +18,7 @@
 
 namespace metagroup::test {
 
+using Fd = ::metagroup::detail::UniqueFd;
 using Bytes = std::vector<unsigned char>;
 
 // The bits of read_format, all of them. A kernel refuses those it lacks.
@@ -61,6 +61,9 @@ bool has_instructions();
 // An event of a PMU in sysfs. Nothing where there is no such PMU.
 std::optional<perf_event_attr> pmu_event(const std::string& pmu, std::uint64_t config,
                                          std::uint64_t read_format);
+
+// The same of a tracepoint, such as sched/sched_switch.
+std::optional<perf_event_attr> tracepoint_event(const std::string& name, std::uint64_t read_format);
 
 // The PMUs of tests/testpmu; nothing where that module is not loaded. metagroup_test counts
 // nanoseconds, in idle too, and has few counters, refusals and moves on demand. metagroup_core

@@ -5,13 +5,14 @@
 #include <array>
 #include <cstddef>
 #include <functional>
+#include <metagroup/detail/unique_fd.hpp>
 #include <span>
 #include <type_traits>
 #include <vector>
 
-#include "fd.hpp"
-
 namespace metagroup::test {
+
+using Fd = ::metagroup::detail::UniqueFd;
 
 // Descriptors in messages over Unix sockets. Both throw if the socket fails. A message may have no
 // descriptors.

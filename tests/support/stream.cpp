@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -18,9 +17,6 @@
 namespace metagroup::test {
 
 namespace {
-
-constexpr const char* kMaxStreamPercent =
-    "/sys/module/perf_metagroup/parameters/max_stream_percent";
 
 template <typename T>
 T value_at(const Bytes& bytes, std::size_t offset) {
@@ -188,43 +184,27 @@ long try_to_map_ring(const Meta& meta, const perf_metagroup_stream& arg, int cpu
     return 0;
 }
 
+std::uint64_t next_deadline(const RingRecord& record, std::uint64_t next, std::uint64_t period) {
+    if (record.is_sample()) {
+        if (record.time / period * period != next)
+            throw std::runtime_error("member " + std::to_string(record.id) + ": the sample of " +
+                                     std::to_string(record.time) +
+                                     " ns is not of the next deadline, " + std::to_string(next) +
+                                     " ns");
+        return next + period;
+    }
+    next += record.lost * period;
+    if (record.time < next - period)
+        throw std::runtime_error("a deadline was lost before its time");
+    return next;
+}
+
 std::uint64_t check_deadlines(const std::vector<RingRecord>& records, std::uint64_t id,
                               std::uint64_t first, std::uint64_t period) {
-    std::uint64_t next = first;  // the deadline that the next sample or loss is for
-    for (const RingRecord& record : records) {
-        if (record.id != id) continue;
-        if (record.is_sample()) {
-            if (record.time / period * period != next)
-                throw std::runtime_error("deadline " + std::to_string((next - first) / period) +
-                                         " has a sample of " +
-                                         std::to_string((record.time - first) / period));
-            next += period;
-        } else {
-            next += record.lost * period;
-            if (record.time < next - period)
-                throw std::runtime_error("a deadline was lost before its time");
-        }
-    }
+    std::uint64_t next = first;
+    for (const RingRecord& record : records)
+        if (record.id == id) next = next_deadline(record, next, period);
     return (next - first) / period;
-}
-
-MaxStreamPercent::MaxStreamPercent(unsigned percent) {
-    std::ifstream(kMaxStreamPercent) >> before_;
-    if (!(std::ofstream(kMaxStreamPercent) << percent << std::flush))
-        throw std::runtime_error(kMaxStreamPercent);
-}
-
-MaxStreamPercent::~MaxStreamPercent() {
-    std::ofstream(kMaxStreamPercent) << before_ << std::flush;
-}
-
-std::uint64_t fdinfo(const Meta& meta, const std::string& name) {
-    std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
-    for (std::string word; file >> word;) {
-        std::uint64_t value = 0;
-        if (word == name + ":" && file >> value) return value;
-    }
-    throw std::runtime_error("no " + name + " in fdinfo");
 }
 
 }  // namespace metagroup::test

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "meta.hpp"
+#include "settings.hpp"
 
 namespace metagroup::test {
 
@@ -63,6 +64,7 @@ class RunningStream {
     std::uint64_t period() const { return arg_.period; }
     bool overwrites() const { return arg_.flags & PERF_METAGROUP_STREAM_OVERWRITE; }
     MappedRing& ring(int cpu) { return rings_.at(cpu); }
+    const std::map<int, MappedRing>& rings() const { return rings_; }
     void map(int cpu);
     std::map<int, std::vector<RingRecord>> drain();
     // Until `time` has passed. Rings are drained all the time.
@@ -84,26 +86,13 @@ long stop_stream(const Meta& meta, std::uint64_t* lost = nullptr);
 long try_to_map_ring(const Meta& meta, const perf_metagroup_stream& arg, int cpu,
                      std::size_t size = 0, int flags = 1 /* MAP_SHARED */);
 
-// Demands that each deadline from `first` to that of the last record is a sample of this member, or
-// is counted as lost; and that no time is a period or more after its deadline. Returns the number
-// of deadlines.
+// `next` is the first deadline of a member that neither has a sample nor is counted as lost.
+// Returns that after the member's next record. Throws if the record is of another deadline: no
+// deadline may be missing, and no time may be a period or more after its deadline.
+std::uint64_t next_deadline(const RingRecord& record, std::uint64_t next, std::uint64_t period);
+
+// Demands that of all records of a member, from the deadline `first`. Returns their number.
 std::uint64_t check_deadlines(const std::vector<RingRecord>& records, std::uint64_t id,
                               std::uint64_t first, std::uint64_t period);
-
-// The module's parameter max_stream_percent. Emulated CPUs are slow, so that the default would
-// lose deadlines.
-class MaxStreamPercent {
-  public:
-    explicit MaxStreamPercent(unsigned percent);
-    ~MaxStreamPercent();
-    MaxStreamPercent(const MaxStreamPercent&) = delete;
-    MaxStreamPercent& operator=(const MaxStreamPercent&) = delete;
-
-  private:
-    unsigned before_ = 0;
-};
-
-// A number of the handle's fdinfo.
-std::uint64_t fdinfo(const Meta& meta, const std::string& name);
 
 }  // namespace metagroup::test

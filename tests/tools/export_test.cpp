@@ -23,10 +23,9 @@
 #include "program.hpp"
 #include "pty.hpp"
 #include "support/cpus.hpp"
-#include "support/fd.hpp"
 
 using Catch::Matchers::ContainsSubstring;
-using metagroup::test::Fd;
+using Fd = metagroup::detail::UniqueFd;
 
 namespace {
 

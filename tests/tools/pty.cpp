@@ -65,8 +65,8 @@ Pty::Pty(std::vector<std::string> command, Variables variables, TerminalSize siz
     int slave = -1;
     if (::openpty(&master, &slave, nullptr, nullptr, &visible) != 0)
         throw std::system_error(errno, std::generic_category(), "openpty");
-    master_.reset(master);
-    slave_.reset(slave);
+    master_ = metagroup::detail::UniqueFd(master);
+    slave_ = metagroup::detail::UniqueFd(slave);
     ::tcgetattr(slave, &before_);
     child_ = ::fork();
     if (child_ < 0) throw std::system_error(errno, std::generic_category(), "fork");

@@ -6,13 +6,12 @@
 
 #include <chrono>
 #include <initializer_list>
+#include <metagroup/detail/unique_fd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "support/fd.hpp"
 
 struct TerminalSize {
     unsigned short rows = 24, columns = 80;
@@ -61,8 +60,8 @@ class Pty {
   private:
     bool read_for(std::chrono::milliseconds time);
 
-    metagroup::test::Fd master_;
-    metagroup::test::Fd slave_;  // keeps the modes readable after the program has ended
+    metagroup::detail::UniqueFd master_;
+    metagroup::detail::UniqueFd slave_;  // keeps the modes readable after the program has ended
     termios before_{};
     pid_t child_ = -1;
     std::string all_;

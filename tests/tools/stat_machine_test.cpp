@@ -12,8 +12,7 @@
 #include <vector>
 
 #include "program.hpp"
-#include "support/cgroup.hpp"
-#include "support/paranoid.hpp"
+#include "support/settings.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using metagroup::test::Cgroup;

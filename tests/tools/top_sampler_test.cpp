@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "support/cgroup.hpp"
+#include "support/settings.hpp"
 #include "support/cpus.hpp"
 #include "top/source.hpp"
 

@@ -19,9 +19,9 @@
 
 #include "support/background.hpp"
 #include "support/cpus.hpp"
+#include "support/faults.hpp"
 #include "support/meta.hpp"
 #include "support/perf.hpp"
-#include "support/slow_page.hpp"
 
 using namespace metagroup::test;
 

@@ -144,7 +144,7 @@ TEST_CASE("Open without memory fails, and the next one works", "[fault]") {
     const auto counts = fail_each(
         "open", [&] { return World(groups, 1); },
         [&](const World&) -> long {
-            fd.reset(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC));
+            fd = Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC));
             return fd ? 0 : -errno;
         },
         [&](const World&) { fd.reset(); });

@@ -23,8 +23,8 @@
 
 #include "fixtures.hpp"
 #include "measure/counters.hpp"
+#include "support/faults.hpp"
 #include "support/process.hpp"
-#include "support/slow_page.hpp"
 
 using namespace metagroup::test;
 
@@ -33,13 +33,6 @@ namespace {
 template <typename Body>
 void in_three_threads(const Body& body) {
     std::jthread one(body), two(body), three(body);
-}
-
-std::string fdinfo(const Meta& meta) {
-    std::ifstream file("/proc/self/fdinfo/" + std::to_string(meta.fd()));
-    std::ostringstream text;
-    text << file.rdbuf();
-    return text.str();
 }
 
 }  // namespace

@@ -74,14 +74,27 @@ inline EventGroup open_software(int cpu, std::uint64_t read_format, bool disable
 // of another PMU.
 inline EventGroup open_tracepoints(int cpu, std::uint64_t read_format) {
     EventGroup group;
-    for (const char* name : {"sched_switch", "sched_waking"}) {
-        perf_event_attr attr = software_event(0, read_format);
-        attr.type = PERF_TYPE_TRACEPOINT;
-        std::ifstream file(std::string("/sys/kernel/tracing/events/sched/") + name + "/id");
-        if (!(file >> attr.config)) throw std::runtime_error(std::string("no tracepoint ") + name);
-        group.add(attr, cpu);
-    }
+    for (const char* name : {"sched/sched_switch", "sched/sched_waking"})
+        group.add(tracepoint_event(name, read_format).value(), cpu);
     return group;
+}
+
+// Word by word, which is true of counts, times, ids and numbers of events.
+inline void require_between(const Bytes& before, const Bytes& now, const Bytes& after) {
+    const auto low = words(before), mine = words(now), high = words(after);
+    REQUIRE(mine.size() == low.size());
+    for (std::size_t i = 0; i < mine.size(); ++i) {
+        CAPTURE(i);
+        REQUIRE(low[i] <= mine[i]);
+        REQUIRE(mine[i] <= high[i]);
+    }
+}
+
+// A RAW read is between two read(2)s of each leader.
+inline void require_between_own_reads(const Meta& meta, const std::vector<EventGroup>& groups) {
+    const Bytes before = concatenated(groups);
+    const Bytes ours = meta.read();
+    require_between(before, ours, concatenated(groups));
 }
 
 // The test runs on the first CPU while this lives.

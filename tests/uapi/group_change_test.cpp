@@ -16,8 +16,7 @@
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
-#include "support/cgroup.hpp"
-#include "support/require.hpp"
+#include "support/settings.hpp"
 #include "support/stream.hpp"
 
 using namespace metagroup::test;

@@ -9,7 +9,6 @@
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
-#include "support/require.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;

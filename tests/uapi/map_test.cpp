@@ -12,7 +12,6 @@
 #include <cstring>
 
 #include "fixtures.hpp"
-#include "support/mapping.hpp"
 #include "support/process.hpp"
 
 using namespace metagroup::test;

@@ -20,10 +20,9 @@
 #include <string>
 
 #include "support/cpus.hpp"
-#include "support/mapping.hpp"
 #include "support/meta.hpp"
-#include "support/paranoid.hpp"
 #include "support/process.hpp"
+#include "support/settings.hpp"
 
 using namespace metagroup::test;
 

@@ -11,7 +11,6 @@
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
-#include "support/require.hpp"
 
 using namespace metagroup::test;
 using std::chrono::milliseconds;

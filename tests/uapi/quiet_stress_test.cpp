@@ -14,7 +14,6 @@
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
-#include "support/snapshot_check.hpp"
 
 using namespace metagroup::test;
 

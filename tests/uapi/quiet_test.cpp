@@ -9,7 +9,6 @@
 #include <thread>
 
 #include "fixtures.hpp"
-#include "support/mapping.hpp"
 
 using namespace metagroup::test;
 

@@ -13,7 +13,6 @@
 #include <string>
 
 #include "fixtures.hpp"
-#include "support/require.hpp"
 
 using namespace metagroup::test;
 
@@ -39,12 +38,9 @@ std::uint64_t monotonic_ns() {
 class Tracepoint {
   public:
     explicit Tracepoint(const std::string& name) {
-        perf_event_attr attr{};
-        std::ifstream id("/sys/kernel/tracing/events/" + name + "/id");
-        if (!(id >> attr.config)) SKIP("no tracepoint " << name);
-        attr.size = sizeof(attr);
-        attr.type = PERF_TYPE_TRACEPOINT;
-        fd_.reset(open_event(attr, 0, -1, -1));
+        const auto attr = tracepoint_event(name, 0);
+        if (!attr) SKIP("no tracepoint " << name);
+        fd_ = Fd(open_event(*attr, 0, -1, -1));
         REQUIRE(fd_);
     }
     std::uint64_t count() const {

@@ -8,8 +8,6 @@
 #include <string>
 
 #include "fixtures.hpp"
-#include "support/mapping.hpp"
-#include "support/require.hpp"
 
 using namespace metagroup::test;
 

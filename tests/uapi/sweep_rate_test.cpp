@@ -19,6 +19,7 @@
 #include "support/background.hpp"
 #include "support/meta.hpp"
 #include "support/process.hpp"
+#include "support/settings.hpp"
 
 using namespace metagroup::test;
 
@@ -27,26 +28,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::nanoseconds;
 using std::chrono::seconds;
-
-// The parameter, while this lives.
-class MaxSweepRate {
-  public:
-    explicit MaxSweepRate(unsigned rate) {
-        std::ifstream(kPath) >> before_;
-        write(rate);
-    }
-    ~MaxSweepRate() { std::ofstream(kPath) << before_; }
-    MaxSweepRate(const MaxSweepRate&) = delete;
-    MaxSweepRate& operator=(const MaxSweepRate&) = delete;
-
-    static void write(unsigned rate) {
-        if (!(std::ofstream(kPath) << rate << std::flush)) throw std::runtime_error(kPath);
-    }
-
-  private:
-    static constexpr const char* kPath = "/sys/module/perf_metagroup/parameters/max_sweep_rate";
-    unsigned before_ = 0;
-};
 
 // The least time of this many sweeps at this rate: the first does not wait, and a burst of 10 ms is
 // allowed.
@@ -186,7 +167,7 @@ TEST_CASE("A change of the rate applies to open handles", "[privilege]") {
     REQUIRE(handle);
     const Meta meta{Fd(::dup(handle.get()))};
     REQUIRE(first_error([&] { return meta.sweep(); }) == 0);
-    MaxSweepRate::write(1);
+    REQUIRE(rate.set(1));
     REQUIRE(first_error([&] { return meta.sweep(); }) == -EAGAIN);
 }
 

@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "fixtures.hpp"
-#include "support/mapping.hpp"
 
 using namespace metagroup::test;
 

@@ -12,8 +12,6 @@
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
-#include "support/mapping.hpp"
-#include "support/snapshot_check.hpp"
 
 using namespace metagroup::test;
 
