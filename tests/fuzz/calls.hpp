@@ -3,37 +3,12 @@
 #pragma once
 
 #include <array>
-#include <bitset>
 #include <cstdint>
-#include <initializer_list>
 #include <string>
 
-#include "arena.hpp"
-#include "support/random.hpp"
+#include "arguments.hpp"
 
 namespace fuzz {
-
-using metagroup::test::Random;
-
-// A set of errno values.
-class Errnos {
-  public:
-    static constexpr int kEnd = 134;
-
-    Errnos(std::initializer_list<int> errors = {}) {
-        for (const int error : errors)
-            bits_.set(static_cast<std::size_t>(error));
-    }
-    bool has(int error) const { return bits_.test(static_cast<std::size_t>(error)); }
-    bool empty() const { return bits_.none(); }
-    Errnos& operator|=(const Errnos& others) {
-        bits_ |= others.bits_;
-        return *this;
-    }
-
-  private:
-    std::bitset<kEnd> bits_;
-};
 
 enum class Call : std::uint8_t {
     open,
@@ -84,23 +59,6 @@ struct Outcome {
     const char* broken = nullptr;  // another thing that is wrong, or null
 };
 
-// State of one thread.
-struct Fuzzer {
-    Arena arena;
-    struct Mapping {
-        void* address = nullptr;
-        std::size_t size = 0;
-    };
-    std::array<Mapping, 8> mappings{};
-
-    // Members that were attached lately, and the handle of each.
-    struct Member {
-        int handle = -1;
-        std::uint32_t number = 0;
-    };
-    std::array<Member, 8> members{};
-};
-
 const char* name_of(Call call);
 
 // Errors of right arguments, because of the state of the file, of its members or of other threads.
@@ -113,6 +71,30 @@ bool can_succeed(Call call);
 const char* judge(const Outcome& outcome);
 
 using Generator = Outcome (*)(Fuzzer&, Random&);
+
+// Descriptors that all threads share. A number is either closed or a file of a fixed kind, so that
+// the result of a call is known although other threads open and close it.
+enum class Access { read_write, read_only, write_only, path };
+
+struct Handle {
+    int number;
+    Access access;
+    bool readable() const { return access == Access::read_write || access == Access::read_only; }
+    // A call of the module: O_PATH files have none.
+    bool callable() const { return access != Access::path; }
+};
+
+Handle any_handle(Random& random);
+
+// For ATTACH: most are perf events.
+int any_descriptor(Random& random);
+
+// Opens files of other kinds. Once, before the threads.
+void open_other_files();
+
+int other_pipe();  // the end to write to
+int other_file();
+int other_epoll();
 
 // descriptors.cpp
 Outcome open_handle(Fuzzer& fuzzer, Random& random);

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: MIT
-#include "descriptors.hpp"
-
 #include <fcntl.h>
 #include <linux/perf_metagroup.h>
 #include <sys/epoll.h>

@@ -13,7 +13,6 @@
 #include <cstdio>
 
 #include "calls.hpp"
-#include "descriptors.hpp"
 
 namespace fuzz {
 namespace {

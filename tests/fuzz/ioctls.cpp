@@ -5,8 +5,7 @@
 
 #include <bit>
 
-#include "descriptors.hpp"
-#include "structure.hpp"
+#include "calls.hpp"
 
 namespace fuzz {
 namespace {

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "calls.hpp"
-#include "descriptors.hpp"
 
 namespace {
 
