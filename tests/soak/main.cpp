@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -11,8 +12,8 @@
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <vector>
 
-#include "memory.hpp"
 #include "support/cpus.hpp"
 #include "support/meta.hpp"
 
@@ -23,6 +24,67 @@ using std::chrono::steady_clock;
 
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 constexpr int kEvents = 4;
+
+double kilobytes(const char* path, const std::string& field) {
+    std::ifstream file(path);
+    std::string word;
+    double value = 0;
+    while (file >> word)
+        if (word == field && file >> value) return value;
+    throw std::runtime_error(std::string(path) + " has no " + field);
+}
+
+// Memory of the kernel and of this process, and whether it grows.
+class Memory {
+  public:
+    // To be called at regular times.
+    void sample() {
+        Sample now{};
+        for (std::size_t kind = 0; kind < kKinds.size(); ++kind)
+            now[kind] = kilobytes(kKinds[kind].file, kKinds[kind].field);
+        samples_.push_back(now);
+    }
+
+    // By how much each kind grows in the time that was sampled, from the slope of the line that
+    // fits best. The first third is warm-up. False if one grows by more than is tolerated.
+    bool judge() const {
+        const std::size_t first = samples_.size() / 3;
+        const auto count = static_cast<double>(samples_.size() - first);
+        if (count < 5) throw std::runtime_error("too few samples of memory: let it run for longer");
+        bool flat = true;
+        for (std::size_t kind = 0; kind < kKinds.size(); ++kind) {
+            double x = 0, y = 0, xx = 0, xy = 0;
+            for (std::size_t i = first; i < samples_.size(); ++i) {
+                const auto at = static_cast<double>(i - first);
+                x += at;
+                y += samples_[i][kind];
+                xx += at * at;
+                xy += at * samples_[i][kind];
+            }
+            const double slope = (count * xy - x * y) / (count * xx - x * x);
+            const double growth = slope * (count - 1);
+            const bool fine = growth <= kKinds[kind].tolerated;
+            std::printf("%-12s from %.0f to %.0f kB, grows by %.0f kB (%.0f are tolerated)%s\n",
+                        kKinds[kind].field, samples_[first][kind], samples_.back()[kind], growth,
+                        kKinds[kind].tolerated, fine ? "" : ": FAILED");
+            flat &= fine;
+        }
+        return flat;
+    }
+
+  private:
+    struct Kind {
+        const char* file;
+        const char* field;
+        double tolerated;  // kB
+    };
+    // Slabs are filled and emptied in pages as others use them, too.
+    static constexpr std::array<Kind, 3> kKinds = {{{"/proc/meminfo", "SUnreclaim:", 512},
+                                                    {"/proc/meminfo", "VmallocUsed:", 256},
+                                                    {"/proc/self/status", "VmRSS:", 256}}};
+    using Sample = std::array<double, kKinds.size()>;  // kB
+    std::vector<Sample> samples_;
+};
 
 class Soak {
   public:
@@ -110,7 +172,7 @@ class Soak {
     const unsigned seconds_;
     std::vector<EventGroup> groups_;
     const Meta meta_;
-    soak::Memory memory_;
+    Memory memory_;
     std::atomic<unsigned long> delivered_{0}, plugs_{0};
     std::atomic<bool> stop_{false}, failed_{false};
 };
