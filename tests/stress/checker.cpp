@@ -260,12 +260,57 @@ void Checker::check_sample(std::uint64_t read_format, const RingRecord& sample) 
     demand(rest.empty(), "a sample is longer than its payload");
     demand(counts.leader() == sample.id, "a sample has the identifier of another group");
     check_family(counts);
+    const Place place{
+        .time = sample.time, .how = "sample", .cpu = static_cast<unsigned>(sample.cpu)};
+    compare(counts, place);
+    remember(counts, place);
 }
 
 void Checker::check_own(std::uint64_t read_format, const Bytes& bytes) {
     std::span<const unsigned char> rest = bytes;
     compare(Counts(read_format, rest), {.how = "its own read(2)"});
     demand(rest.empty(), "read(2) of a leader gave more than its payload");
+}
+
+Stream::Stream(World& world, const Slot& slot, std::chrono::nanoseconds period,
+               std::size_t ring_size, unsigned flags)
+    : world_(world),
+      slot_(slot),
+      modes_(slot.modes_ended),
+      running_(slot.meta, period, ring_size, flags),
+      quiet_(slot.meta.info().mode & PERF_METAGROUP_MODE_QUIET || slot.modes_begun != modes_) {}
+
+void Stream::drain() {
+    if (running_.overwrites()) return;
+    const Moment begin = now();
+    const auto all = running_.drain();
+    const unsigned plugs = world_.plugs_now();
+    for (const auto& [cpu, records] : all) {
+        Ring& ring = rings_.try_emplace(cpu, Ring{Checker(world_)}).first->second;
+        ring.checker.begin(before_.resets);
+        for (const RingRecord& record : records) {
+            demand(record.cpu == cpu, "a record is in the ring of another CPU");
+            demand(record.time >= ring.time, "a record is older than the one before");
+            ring.time = record.time;
+            if (record.is_sample()) ring.checker.check_sample(slot_.read_format, record);
+            check_deadline(ring, cpu, record, plugs);
+        }
+    }
+    before_ = begin;
+}
+
+// CPUs that are offline have no deadlines, and members that are moved have them elsewhere.
+void Stream::check_deadline(Ring& ring, int cpu, const RingRecord& record, unsigned plugs) {
+    if (quiet_ || world_.events.home(record.id) != cpu) return;
+    const auto known = ring.deadlines.find(record.id);
+    std::uint64_t next = 0;
+    if (known != ring.deadlines.end() && known->second.plugs == plugs)
+        next = next_deadline(record, known->second.next, running_.period());
+    else if (record.is_sample())
+        next = (record.time / running_.period() + 1) * running_.period();
+    else
+        return;
+    ring.deadlines[record.id] = {next, before_.plugs};
 }
 
 void check_stopped(World& world) {

@@ -2,7 +2,9 @@
 // Invariants of every read of the counters, and from one read of a thread to the next.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -40,6 +42,8 @@ class Checker {
 
     // To be called before a read, which sees all resets that have ended by then.
     void begin() { resets_ = world_.resets_ended; }
+    // Before a check of something that is older, but newer than this many resets.
+    void begin(unsigned resets) { resets_ = resets; }
     // Before a copy of a mapping, which may be older than a reset.
     void begin_old() { resets_ = ~0U; }
 
@@ -47,7 +51,7 @@ class Checker {
     // there may be records that the last sweep did not update.
     void check(Slot& slot, const Bytes& bytes, bool mapped = false);
 
-    // A sample of a stream, which may be older than what was read since.
+    // A sample of a stream.
     void check_sample(std::uint64_t read_format, const RingRecord& sample);
 
     // A member's own read(2).
@@ -77,6 +81,46 @@ class Checker {
     World& world_;
     unsigned resets_ = 0;
     std::unordered_map<std::uint64_t, Seen> seen_;
+};
+
+// A running stream. Threads use it one by one.
+class Stream {
+  public:
+    // Throws std::system_error if the kernel refuses.
+    Stream(World& world, const Slot& slot, std::chrono::nanoseconds period, std::size_t ring_size,
+           unsigned flags);
+
+    // Checks all records that are in the rings: that the counts, the times and the deadlines of a
+    // member continue those of its last record, and that no deadline is missing.
+    void drain();
+    void stop() { running_.stop(); }
+    const RunningStream& running() const { return running_; }
+
+  private:
+    // No record that is read next is older.
+    struct Moment {
+        unsigned resets = 0, plugs = 0;
+    };
+    struct Deadline {
+        std::uint64_t next = 0;
+        unsigned plugs = 0;
+    };
+    struct Ring {
+        Checker checker;
+        std::uint64_t time = 0;                         // of the last record
+        std::map<std::uint64_t, Deadline> deadlines{};  // by leader
+    };
+
+    Moment now() const { return {world_.resets_ended, world_.plugs_now()}; }
+    void check_deadline(Ring& ring, int cpu, const RingRecord& record, unsigned plugs);
+
+    World& world_;
+    const Slot& slot_;
+    const unsigned modes_;
+    Moment before_ = now();  // of the drain before
+    RunningStream running_;
+    const bool quiet_;  // or it may be: then CPUs in idle have no deadlines
+    std::map<int, Ring> rings_;
 };
 
 // All members of all slots, stopped: every way to read them gives the bytes of read(2). Throws if

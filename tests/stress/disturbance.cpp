@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "disturbance.hpp"
-
+// Disturbances of the machine: CPU hotplug, a PMU with errors, processes.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -18,8 +17,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "operations.hpp"
 #include "support/cpus.hpp"
-#include "worker.hpp"
 
 namespace stress {
 namespace {
@@ -32,13 +31,44 @@ pid_t fork_or_throw() {
     return child;
 }
 
-// Kills the child after some time.
+// Kills the child after some time. It does not end before.
 bool kill_after(pid_t child, unsigned microseconds) {
     ::usleep(microseconds);
     ::kill(child, SIGKILL);
     int status = 0;
     demand(::waitpid(child, &status, 0) == child, "a child is not there");
-    return WIFSIGNALED(status);
+    demand(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL,
+           "a child has ended by itself, status " + std::to_string(status));
+    return true;
+}
+
+// The ring of one CPU; nothing if no stream runs, or another thread uses it.
+struct ForeignRing {
+    const void* address = nullptr;
+    std::size_t size = 0;
+    off_t offset = 0;
+};
+
+ForeignRing ring_of(const Slot& slot) {
+    if (!slot.stream || slot.stream->running().rings().empty()) return {};
+    const auto& [cpu, ring] = *slot.stream->running().rings().begin();
+    const auto& arg = slot.stream->running().arg();
+    return {&ring.page(), arg.map_stride,
+            static_cast<off_t>(arg.map_offset + static_cast<unsigned>(cpu) * arg.map_stride)};
+}
+
+// By a child: the parent's mapping is not there, and one of its own can be read.
+void use_ring(int fd, const ForeignRing& ring) {
+    unsigned char there = 0;
+    if (!ring.address) return;
+    if (::mincore(const_cast<void*>(ring.address), 4096, &there) == 0 || errno != ENOMEM)
+        ::_exit(1);
+    void* const at =
+        ::mmap(nullptr, ring.size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, ring.offset);
+    if (at == MAP_FAILED) return;  // the parent has stopped the stream
+    for (std::size_t i = 0; i < ring.size; i += 64)
+        (void)*(static_cast<volatile const char*>(at) + i);
+    ::munmap(at, ring.size);
 }
 
 }  // namespace
@@ -48,8 +78,14 @@ bool kill_after(pid_t child, unsigned microseconds) {
 bool fork_and_read(Worker& worker, Random& random) {
     const auto slot = worker.any_slot(random);
     const unsigned patience = random.below(4000);
+    std::unique_lock lock(slot->streaming, std::try_to_lock);
+    const ForeignRing ring = lock ? ring_of(*slot) : ForeignRing{};
     const pid_t child = fork_or_throw();
-    if (child) return kill_after(child, patience);
+    if (child) {
+        if (lock) lock.unlock();
+        return kill_after(child, patience);
+    }
+    use_ring(slot->meta.fd(), ring);
     for (;;) {
         slot->meta.read(worker.buffer.data(), worker.buffer.size());
         slot->meta.sweep();

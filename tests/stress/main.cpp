@@ -12,9 +12,8 @@
 #include <thread>
 #include <vector>
 
-#include "disturbance.hpp"
+#include "operations.hpp"
 #include "support/cpus.hpp"
-#include "worker.hpp"
 
 namespace {
 

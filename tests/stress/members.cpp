@@ -7,7 +7,7 @@
 #include <iterator>
 #include <shared_mutex>
 
-#include "worker.hpp"
+#include "operations.hpp"
 
 namespace stress {
 namespace {
@@ -242,7 +242,11 @@ bool set_format(Worker& worker, Random& random) {
 }
 
 bool set_mode(Worker& worker, Random& random) {
-    return succeed(worker.any_slot(random)->meta.set_mode(random.below(4)), "SET_MODE");
+    const auto slot = worker.any_slot(random);
+    ++slot->modes_begun;
+    const long got = slot->meta.set_mode(random.below(4));
+    ++slot->modes_ended;
+    return succeed(got, "SET_MODE");
 }
 
 }  // namespace stress

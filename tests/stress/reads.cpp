@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-// All ways to read the counters and to query a meta-group.
+// All ways to read the counters and to query a meta-group, and streams.
 #include <cerrno>
 #include <fstream>
 #include <sstream>
 #include <system_error>
 
-#include "worker.hpp"
+#include "operations.hpp"
 
 namespace stress {
 namespace {
@@ -52,13 +52,9 @@ bool sweep_some(Worker& worker, Random& random) {
 bool copy_some(Worker& worker, Random& random) {
     const auto slot = worker.any_slot(random);
     const auto words = cpu_words(some_cpus(worker.world, random));
-    perf_metagroup_sweep arg{};
-    arg.cpus = reinterpret_cast<std::uintptr_t>(words.data());
-    arg.nr_words = static_cast<unsigned>(words.size());
-    arg.buffer = reinterpret_cast<std::uintptr_t>(worker.buffer.data());
-    arg.buffer_size = worker.buffer.size();
     worker.checker.begin();
-    return check(worker, *slot, slot->meta.sweep(arg), "SWEEP with a copy");
+    return check(worker, *slot, slot->meta.sweep(sweep_of(words, worker.buffer)),
+                 "SWEEP with a copy");
 }
 
 bool read_mapped(Worker& worker, Random& random) {
@@ -132,6 +128,32 @@ bool show_fdinfo(Worker& worker, Random& random) {
     std::ostringstream text;
     text << file.rdbuf();
     demand(text.str().find("members:\t") != std::string::npos, "fdinfo lists no members");
+    return true;
+}
+
+// Starts, drains or stops a stream.
+bool stream(Worker& worker, Random& random) {
+    const auto slot = worker.any_slot(random);
+    const std::unique_lock lock(slot->streaming, std::try_to_lock);
+    if (!lock) return false;
+    if (!slot->stream) {
+        const std::chrono::microseconds period(10 << random.below(10));
+        const std::size_t size = kRingPage << random.below(6);
+        const unsigned flags = random.one_in(4) ? PERF_METAGROUP_STREAM_OVERWRITE : 0;
+        try {
+            slot->stream = std::make_shared<Stream>(worker.world, *slot, period, size, flags);
+        } catch (const std::system_error& error) {
+            demand(error.code().value() == ENOSPC, error.what());
+            return false;
+        }
+        return true;
+    }
+    slot->stream->drain();
+    if (random.one_in(20)) {
+        slot->stream->stop();
+        slot->stream->drain();
+        slot->stream.reset();
+    }
     return true;
 }
 

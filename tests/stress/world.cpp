@@ -5,6 +5,8 @@
 #include <iterator>
 #include <utility>
 
+#include "checker.hpp"
+
 namespace stress {
 namespace {
 

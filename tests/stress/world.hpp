@@ -51,6 +51,8 @@ class EventTable {
     std::vector<Entry> entries_ = std::vector<Entry>(std::size_t{1} << 18);
 };
 
+class Stream;  // checker.hpp
+
 // One meta-group. All its members have the same read_format.
 class Slot {
   public:
@@ -60,7 +62,8 @@ class Slot {
     const std::uint64_t read_format;
 
     std::mutex streaming;  // for `stream`
-    std::optional<RunningStream> stream;
+    std::shared_ptr<Stream> stream;
+    std::atomic<unsigned> modes_begun{0}, modes_ended{0};  // how many SET_MODEs
 
     void attached(unsigned number, const std::shared_ptr<Group>& group);
     // A member that the caller must detach; no other thread does.
@@ -119,6 +122,10 @@ class World {
     // So groups get no siblings after hotplug, and none during it.
     std::shared_mutex plugging;
     unsigned plugs = 0;
+    unsigned plugs_now() {
+        const std::shared_lock lock(plugging);
+        return plugs;
+    }
 
     static constexpr unsigned kSlots = 4;
     std::shared_ptr<Slot> slot(unsigned index);

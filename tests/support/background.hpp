@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// A thread that repeats something while a test goes on.
+// A thread that repeats something while a test goes on, and times.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <concepts>
+#include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <thread>
 #include <utility>
@@ -41,11 +43,22 @@ class Background {
     std::jthread thread_;  // the last: it uses the others
 };
 
+// CLOCK_MONOTONIC, as records have it.
+inline std::uint64_t monotonic_ns() {
+    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
+
 template <std::invocable Body>
 std::chrono::nanoseconds time_of(const Body& body) {
     const auto begin = std::chrono::steady_clock::now();
     body();
     return std::chrono::steady_clock::now() - begin;
+}
+
+// All of a time that serves to find rare failures if METAGROUP_LONG is set, as on one kernel of the
+// tests, else an eighth of it.
+inline std::chrono::steady_clock::duration long_time(std::chrono::steady_clock::duration all) {
+    return std::getenv("METAGROUP_LONG") ? all : all / 8;
 }
 
 // For as long as `duration`, and longer while `enough` does not hold: virtual CPUs may stand still.

@@ -123,22 +123,12 @@ long Meta::sweep(perf_metagroup_sweep arg) const {
 }
 
 long Meta::sweep_on(const std::vector<int>& cpus) const {
-    const auto words = cpu_words(cpus);
-    perf_metagroup_sweep arg{};
-    arg.cpus = reinterpret_cast<std::uintptr_t>(words.data());
-    arg.nr_words = static_cast<unsigned>(words.size());
-    return sweep(arg);
+    return sweep(sweep_of(cpu_words(cpus)));
 }
 
 Bytes Meta::sweep_copy(const std::vector<int>& cpus) const {
-    const auto words = cpu_words(cpus);
     Bytes bytes = room();
-    perf_metagroup_sweep arg{};
-    arg.cpus = reinterpret_cast<std::uintptr_t>(words.data());
-    arg.nr_words = static_cast<unsigned>(words.size());
-    arg.buffer = reinterpret_cast<std::uintptr_t>(bytes.data());
-    arg.buffer_size = bytes.size();
-    const long got = sweep(arg);
+    const long got = sweep(sweep_of(cpu_words(cpus), bytes));
     return cut(std::move(bytes), got, "SWEEP of a meta-group");
 }
 
@@ -187,6 +177,15 @@ std::vector<__u64> cpu_words(const std::vector<int>& cpus) {
         words[word] |= __u64{1} << cpu % 64;
     }
     return words;
+}
+
+perf_metagroup_sweep sweep_of(std::span<const __u64> cpus, std::span<unsigned char> buffer) {
+    perf_metagroup_sweep arg{};
+    arg.cpus = reinterpret_cast<std::uintptr_t>(cpus.data());
+    arg.nr_words = static_cast<unsigned>(cpus.size());
+    arg.buffer = reinterpret_cast<std::uintptr_t>(buffer.data());
+    arg.buffer_size = buffer.size();
+    return arg;
 }
 
 Framed take_apart(const Bytes& bytes, bool swept) {

@@ -92,8 +92,9 @@ Framed read_framed(const Meta& meta);
 std::string fdinfo(const Meta& meta);
 std::uint64_t fdinfo(const Meta& meta, const std::string& name);
 
-// The mask of SWEEP, as short as possible.
+// The mask of SWEEP, as short as possible, and an argument with a mask and perhaps a buffer.
 std::vector<__u64> cpu_words(const std::vector<int>& cpus);
+perf_metagroup_sweep sweep_of(std::span<const __u64> cpus, std::span<unsigned char> buffer = {});
 
 // A mapped snapshot, read by the protocol of the ABI.
 class Mapping {

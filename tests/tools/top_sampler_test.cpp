@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "support/settings.hpp"
 #include "support/cpus.hpp"
+#include "support/settings.hpp"
 #include "top/source.hpp"
 
 using namespace std::chrono_literals;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
-// A thread that does random operations.
+// A thread that does random operations, and all operations.
 #pragma once
+
+#include <sys/types.h>
 
 #include <algorithm>
 #include <array>
@@ -77,12 +79,39 @@ bool disable(Worker& worker, Random& random);
 bool reset(Worker& worker, Random& random);
 bool set_format(Worker& worker, Random& random);
 bool set_mode(Worker& worker, Random& random);
-
-// streams.cpp
 bool stream(Worker& worker, Random& random);
 
 // disturbance.cpp
 bool fork_and_read(Worker& worker, Random& random);
 bool fork_and_exec(Worker& worker, Random& random);
+
+// Disturbances of the machine. Each call is one, which it undoes.
+
+// A process that is moved between two cgroups. To be made before there are threads: it forks.
+class MovedProcess {
+  public:
+    MovedProcess();
+    ~MovedProcess();
+    MovedProcess(const MovedProcess&) = delete;
+    MovedProcess& operator=(const MovedProcess&) = delete;
+
+    // Both, to open events of; none, and a message, if the kernel has no cgroup events.
+    std::vector<Fd> cgroups() const;
+    void move(Random& random) const;
+
+  private:
+    std::vector<std::string> paths_;
+    pid_t process_ = -1;
+};
+
+// A CPU goes offline and online. False if there is none that can: Linux 6.12 keeps some if others
+// are isolated.
+bool replug_cpu(World& world, Random& random);
+
+// One of: fewer counters, so that groups are multiplexed; events of the test PMU move to another
+// CPU; their reads fail for a moment. False if a CPU for it is offline.
+bool disturb_pmu(const World& world, Random& random);
+
+bool move_process(const MovedProcess& process, Random& random);
 
 }  // namespace stress
