@@ -15,6 +15,7 @@
 
 #include "fixtures.hpp"
 #include "support/faults.hpp"
+#include "support/stream.hpp"
 
 using namespace metagroup::test;
 
@@ -123,6 +124,18 @@ Counts fail_each(
     std::cout << name << ": " << counts.faults << " faults, " << counts.no_memory
               << " times ENOMEM, " << counts.bad_copies << " times EFAULT\n";
     return counts;
+}
+
+// Deadlines are rare, so that hardly one interrupts a call.
+constexpr auto kPeriod = std::chrono::seconds(1);
+constexpr std::size_t kRing = 4 * kRingPage;
+
+World streaming(const std::vector<EventGroup>& groups, std::size_t members,
+                perf_metagroup_stream& arg) {
+    World world(groups, members);
+    arg = stream_of(kPeriod, kRing);
+    REQUIRE(start_stream(world.meta, arg) == 0);
+    return world;
 }
 
 // All groups are members; the first has then grown by so much that the snapshot has to.
@@ -238,6 +251,58 @@ TEST_CASE("A mapping without memory fails, and the next one shows the snapshot",
     REQUIRE(counts.no_memory > 0);
 }
 
+TEST_CASE("A stream without memory does not start, and the next one does", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    perf_metagroup_stream arg{};
+    const auto counts = fail_each(
+        "stream", [&] { return World(groups, kGroups); },
+        [&](const World& world) {
+            arg = stream_of(kPeriod, kRing);
+            return start_stream(world.meta, arg);
+        },
+        [&](const World& world) {
+            for (const int cpu : online_cpus())
+                REQUIRE(try_to_map_ring(world.meta, arg, cpu) == 0);
+            REQUIRE(stop_stream(world.meta) == 0);
+        });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE("A ring without memory is not mapped, and is when there is some", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    perf_metagroup_stream arg{};
+    void* at = MAP_FAILED;
+    const auto counts = fail_each(
+        "mmap of a ring", [&] { return streaming(groups, kGroups, arg); },
+        [&](const World& world) -> long {
+            at = ::mmap(nullptr, arg.map_stride, PROT_READ | PROT_WRITE, MAP_SHARED,
+                        world.meta.fd(), static_cast<off_t>(arg.map_offset));
+            return at == MAP_FAILED ? -errno : 0;
+        },
+        [&](const World&) {
+            REQUIRE(static_cast<const perf_event_mmap_page*>(at)->data_size == kRing);
+            REQUIRE(::munmap(at, arg.map_stride) == 0);
+        });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE("ATTACH during a stream without memory attaches nothing", "[fault]") {
+    need_faults();
+    const auto groups = open_stopped_groups();
+    perf_metagroup_stream arg{};
+    const auto counts = fail_each(
+        "attach, streaming", [&] { return streaming(groups, 1, arg); },
+        [&](const World& world) { return world.meta.attach(std::span(world.leaders).subspan(1)); },
+        [&](const World& world) {
+            REQUIRE(world.meta.info().members == kGroups);
+            for (const int cpu : online_cpus())
+                REQUIRE(try_to_map_ring(world.meta, arg, cpu) == 0);
+        });
+    REQUIRE(counts.no_memory > 0);
+}
+
 TEST_CASE("A read that fails loses nothing, in both formats, of all CPUs or some", "[fault]") {
     need_faults();
     const auto groups = open_stopped_groups();
@@ -254,14 +319,7 @@ TEST_CASE("A read that fails loses nothing, in both formats, of all CPUs or some
             return world.meta.read(buffer.data(), buffer.size());
         });
         fail_each(framed ? "sweep with mask, framed" : "sweep with mask, raw", prepare,
-                  [&](const World& world) {
-                      perf_metagroup_sweep arg{};
-                      arg.cpus = reinterpret_cast<std::uintptr_t>(cpus.data());
-                      arg.nr_words = cpus.size();
-                      arg.buffer = reinterpret_cast<std::uintptr_t>(buffer.data());
-                      arg.buffer_size = buffer.size();
-                      return world.meta.sweep(arg);
-                  });
+                  [&](const World& world) { return world.meta.sweep(sweep_of(cpus, buffer)); });
     }
 }
 
