@@ -38,6 +38,10 @@ inline perf_event_attr testpmu_or_skip(std::uint64_t read_format) {
     return or_skip(testpmu_event(read_format));
 }
 
+inline void need_hardware() {
+    if (!has_cycles()) SKIP("this machine has no hardware counters");
+}
+
 // Counts stand still while the CPU is idle.
 inline perf_event_attr core_or_skip(std::uint64_t read_format) {
     return or_skip(testpmu_core_event(read_format));
@@ -77,6 +81,13 @@ inline EventGroup open_tracepoints(int cpu, std::uint64_t read_format) {
     for (const char* name : {"sched/sched_switch", "sched/sched_waking"})
         group.add(tracepoint_event(name, read_format).value(), cpu);
     return group;
+}
+
+// Run the counters for a moment, then stop them.
+inline void count_and_stop(const Meta& meta) {
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
+    burn_ms(2);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
 }
 
 // Word by word, which is true of counts, times, ids and numbers of events.

@@ -143,7 +143,8 @@ TEST_CASE("Sweeps continue while a CPU goes offline and online") {
         }
         if (fresh) REQUIRE(meta.detach(out.first) == 0);
     };
-    repeat_for(std::chrono::seconds(8), read_with_new_member, [&] { return plug.rounds() >= 3; });
+    repeat_for(long_time(std::chrono::seconds(8)), read_with_new_member,
+               [&] { return plug.rounds() >= 3 && reads > 20; });
     plug.stop();
     REQUIRE(plug.rounds() >= 3);
     REQUIRE(reads > 20);

@@ -141,13 +141,16 @@ TEST_CASE("A sweep of some CPUs leaves the records of others as new as they were
         const Framed all = mapping.framed();
         REQUIRE(meta.sweep_on({cpus[static_cast<std::size_t>(round) % 2]}) == 0);
         const Framed some = mapping.framed();
+        REQUIRE(some.head.count == groups.size());
         for (std::size_t i = 0; i < groups.size(); ++i) {
             CAPTURE(round, i);
             REQUIRE(some.frames[i].payload.size() == all.frames[i].payload.size());
             if (i == static_cast<std::size_t>(round) % 2) {
                 REQUIRE(some.frames[i].record.time >= some.head.begin);
+                REQUIRE(some.frames[i].payload != all.frames[i].payload);
             } else {
                 REQUIRE(some.frames[i].record.time == all.frames[i].record.time);
+                REQUIRE(some.frames[i].record.time < some.head.begin);
                 REQUIRE(some.frames[i].payload == all.frames[i].payload);
             }
         }

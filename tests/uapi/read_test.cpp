@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: MIT
 // Reads in both formats. The oracle is read(2) of the leaders.
 #include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
 
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <string>
 
 #include "fixtures.hpp"
+#include "support/background.hpp"
 
 using namespace metagroup::test;
 
 namespace {
 
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-
-// Run the counters for a moment, then stop them.
-void count_and_stop(const Meta& meta) {
-    REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
-    burn_ms(2);
-    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
-}
-
-std::uint64_t monotonic_ns() {
-    timespec now{};
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
-}
 
 // Counts a tracepoint in the calling thread.
 class Tracepoint {
@@ -54,24 +38,6 @@ class Tracepoint {
 };
 
 }  // namespace
-
-TEST_CASE(
-    "Stopped counters read the same bytes as their own reads, in every read format and size") {
-    std::size_t formats = 0;
-    for (std::uint64_t read_format = 0; read_format < kReadFormats; ++read_format) {
-        if (!kernel_knows(read_format)) continue;
-        ++formats;
-        for (int events = 1; events <= 8; ++events) {
-            CAPTURE(read_format, events);
-            const auto groups = open_everywhere(read_format, events, true);
-            const Meta meta(groups);
-            count_and_stop(meta);
-            REQUIRE(meta.read() == concatenated(groups));
-        }
-    }
-    // PERF_FORMAT_LOST is the only one that a kernel of today may lack.
-    REQUIRE(formats >= kReadFormats / 2);
-}
 
 TEST_CASE("Counters that were never enabled read the same bytes as their own reads") {
     const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 3, true);
@@ -101,14 +67,6 @@ TEST_CASE("Members that were attached one by one read like those attached togeth
     REQUIRE(meta.read() == concatenated(groups));
 }
 
-TEST_CASE("Running counters are read between two reads of their own") {
-    const std::uint64_t group_bit = GENERATE(0, PERF_FORMAT_GROUP);
-    const auto groups = open_everywhere(kTimes | group_bit, 4);
-    const Meta meta(groups);
-    for (int round = 0; round < 200; ++round)
-        require_between_own_reads(meta, groups);
-}
-
 TEST_CASE("Running events that exclude guests are read between two reads of their own") {
     auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, kTimes | PERF_FORMAT_GROUP);
     attr.exclude_guest = 1;
@@ -118,33 +76,6 @@ TEST_CASE("Running events that exclude guests are read between two reads of thei
     const Meta meta(groups);
     for (int round = 0; round < 100; ++round)
         require_between_own_reads(meta, groups);
-}
-
-TEST_CASE("Running counters and times advance from one read to the next, siblings' too") {
-    // No read(2) of a member in between, which would refresh what a sweep does not.
-    const std::uint64_t read_format = GENERATE(0, kTimes, kTimes | PERF_FORMAT_GROUP);
-    const bool clocks = GENERATE(true, false);
-    CAPTURE(read_format, clocks);
-    const auto attr = clocks ? software_event(PERF_COUNT_SW_CPU_CLOCK, read_format)
-                             : testpmu_or_skip(read_format);
-    std::vector<EventGroup> groups;
-    for (const int cpu : online_cpus())
-        groups.push_back(group_of(cpu, {attr, attr, attr}));
-    const Meta meta(groups);
-    const std::size_t per_member = meta.info().raw_size / 8 / groups.size();
-    const bool grouped = read_format & PERF_FORMAT_GROUP;
-    auto last = words(meta.read());
-    for (int round = 0; round < 100; ++round) {
-        const auto now = words(meta.read());
-        for (std::size_t i = 0; i < now.size(); ++i) {
-            CAPTURE(round, i);
-            if (grouped && i % per_member == 0)
-                REQUIRE(now[i] == 3);
-            else
-                REQUIRE(now[i] > last[i]);
-        }
-        last = now;
-    }
 }
 
 TEST_CASE("Events of the msr PMU read the same bytes as their own reads") {

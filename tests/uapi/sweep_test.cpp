@@ -65,24 +65,6 @@ TEST_CASE("A sweep of all CPUs named one by one is a read") {
     REQUIRE(two.meta.sweep_copy(online_cpus()) == two.meta.read());
 }
 
-TEST_CASE("Members on the other CPUs keep their records") {
-    const auto groups = open_everywhere(kFormat, 2);
-    const Meta meta(groups);
-    const Mapping mapping(meta);
-    REQUIRE(meta.sweep() == 0);
-    const Framed before = mapping.framed();
-    REQUIRE(meta.sweep_on({online_cpus().back()}) == 0);
-    const Framed after = mapping.framed();
-    REQUIRE(after.head.count == before.head.count);
-    for (std::size_t i = 0; i + 1 < groups.size(); ++i) {
-        REQUIRE(after.frames[i].record.time == before.frames[i].record.time);
-        REQUIRE(after.frames[i].record.time < after.head.begin);
-        REQUIRE(after.frames[i].payload == before.frames[i].payload);
-    }
-    REQUIRE(after.frames.back().record.time >= after.head.begin);
-    REQUIRE(after.frames.back().payload != before.frames.back().payload);
-}
-
 TEST_CASE("A sweep of some CPUs interrupts no others") {
     const auto cpus = online_cpus();
     if (cpus.size() < 3) SKIP("needs three CPUs");
@@ -110,12 +92,7 @@ TEST_CASE("Bits beyond the CPUs of the machine are ignored") {
     std::vector<__u64> words(1024, ~0ULL);
     words[0] = 1;
     Bytes buffer(64 * 1024);
-    perf_metagroup_sweep arg{};
-    arg.cpus = address(words.data());
-    arg.nr_words = static_cast<unsigned>(words.size());
-    arg.buffer = address(buffer.data());
-    arg.buffer_size = buffer.size();
-    const long got = two.meta.sweep(arg);
+    const long got = two.meta.sweep(sweep_of(words, buffer));
     REQUIRE(got == static_cast<long>(two.meta.sweep_copy({0}).size()));
 }
 
@@ -153,14 +130,13 @@ TEST_CASE("SWEEP with invalid arguments is refused and sweeps nothing") {
     Bytes buffer(64 * 1024);
     const auto sweep = [&](__u64 cpus, __u32 nr_words, __u64 to, __u64 size, __u32 flags,
                            __u32 reserved) {
-        perf_metagroup_sweep arg{};
-        arg.cpus = cpus;
-        arg.nr_words = nr_words;
-        arg.buffer = to;
-        arg.buffer_size = size;
-        arg.flags = flags;
-        arg.reserved = reserved;
-        return two.meta.sweep(arg);
+        return two.meta.sweep({.size = 0,
+                               .flags = flags,
+                               .cpus = cpus,
+                               .nr_words = nr_words,
+                               .reserved = reserved,
+                               .buffer = to,
+                               .buffer_size = size});
     };
     REQUIRE(sweep(address(words.data()), 1025, 0, 0, 0, 0) == -EINVAL);
     REQUIRE(sweep(address(words.data()), 0, 0, 0, 0, 0) == -EINVAL);
@@ -213,12 +189,9 @@ TEST_CASE("A buffer of exactly the size of a sweep is large enough, one byte les
         CAPTURE(format);
         REQUIRE(two.meta.set_format(format) == 0);
         Bytes buffer(two.meta.sweep_copy({0}).size());
-        __u64 word = 1;
-        perf_metagroup_sweep arg{};
-        arg.cpus = address(&word);
-        arg.nr_words = 1;
-        arg.buffer = address(buffer.data());
-        arg.buffer_size = buffer.size() - 1;
+        const auto words = cpu_words({0});
+        perf_metagroup_sweep arg = sweep_of(words, buffer);
+        --arg.buffer_size;
         REQUIRE(two.meta.sweep(arg) == -ENOSPC);
         arg.buffer_size = buffer.size();
         REQUIRE(two.meta.sweep(arg) == static_cast<long>(buffer.size()));
@@ -290,9 +263,6 @@ TEST_CASE("Sweeps of one meta-group with different masks do not disturb each oth
 TEST_CASE("A sweep into a buffer is refused on a write-only handle") {
     const Meta write_only{Fd(::open(PERF_METAGROUP_DEVICE, O_WRONLY | O_CLOEXEC))};
     std::array<unsigned char, 4096> buffer{};
-    perf_metagroup_sweep arg{};
-    REQUIRE(write_only.sweep(arg) == 0);
-    arg.buffer = address(buffer.data());
-    arg.buffer_size = buffer.size();
-    REQUIRE(write_only.sweep(arg) == -EBADF);
+    REQUIRE(write_only.sweep(perf_metagroup_sweep{}) == 0);
+    REQUIRE(write_only.sweep(sweep_of({}, buffer)) == -EBADF);
 }

@@ -1,26 +1,58 @@
 // SPDX-License-Identifier: MIT
-// Quiet sweeps while CPUs enter and leave idle all the time.
+// Reads while members, siblings and CPUs change, and enter and leave idle all the time.
 #include <catch2/catch_test_macros.hpp>
 
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <random>
 #include <ranges>
+#include <stdexcept>
 #include <thread>
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
 
 using namespace metagroup::test;
+using namespace std::chrono_literals;
 
 namespace {
 
 constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP;
-constexpr auto kDuration = std::chrono::seconds(8);
+
+// Copies the mapped snapshot and checks it. Maps it again when it has moved.
+class Reader {
+  public:
+    explicit Reader(const Meta& meta) : meta_(meta), mapping_(meta) {}
+
+    void operator()() {
+        const auto copy = mapping_.copy();
+        if (!copy || mapping_.moved()) {
+            // More than INFO says is never mapped, but it may have grown since.
+            mapping_ = Mapping(meta_);
+            ++maps;
+            return;
+        }
+        snapshots_.check(take_apart(*copy));
+        ++copies;
+    }
+
+    std::atomic<unsigned> copies = 0, maps = 0;
+
+  private:
+    const Meta& meta_;
+    Mapping mapping_;
+    SnapshotCheck snapshots_;
+};
+
+void must(bool condition, const char* what) {
+    if (!condition) throw std::runtime_error(what);
+}
 
 void burn(std::chrono::microseconds time) {
     const auto end = std::chrono::steady_clock::now() + time;
@@ -90,6 +122,69 @@ struct QuietGroups {
 
 }  // namespace
 
+TEST_CASE("No copy of a mapped snapshot is torn while members and siblings change") {
+    const auto cpus = online_cpus();
+    const auto base = open_everywhere(kFormat, 2);
+    const Meta meta(base);
+    Reader one(meta), two(meta);
+    const auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat);
+    std::array threads{
+        Background([&] { one(); }), Background([&] { two(); }),
+        Background([&] { must(meta.sweep() >= 0, "SWEEP"); }),
+        Background([&] { must(!meta.read().empty(), "read"); }),
+        // Sometimes so many members that the snapshot moves.
+        Background([&, i = std::size_t{0}]() mutable {
+            const EventGroup group = open_group(cpus[i++ % cpus.size()], kFormat, 1);
+            perf_metagroup_attach out{};
+            must(meta.attach(group, &out) == 0, "ATTACH");
+            std::this_thread::yield();
+            must(meta.detach(out.first) == 0, "DETACH");
+        }),
+        Background([&, i = std::size_t{0}]() mutable {
+            const std::size_t cpu = i % cpus.size();
+            std::vector<Fd> siblings;
+            for (std::size_t more = 0; more < 1 + i % 40; ++more)
+                siblings.emplace_back(open_event(attr, -1, cpus[cpu], base[cpu].leader()));
+            ++i;
+        })};
+    const auto all_did = [&] {
+        return std::ranges::all_of(threads,
+                                   [](const Background& thread) { return thread.rounds() > 10; }) &&
+               one.copies > 50 && two.copies > 50;
+    };
+    repeat_for(
+        long_time(6s), [] { std::this_thread::sleep_for(100ms); }, all_did);
+    for (Background& thread : threads)
+        thread.stop();
+    CAPTURE(one.copies.load(), two.copies.load());
+    REQUIRE(all_did());
+}
+
+TEST_CASE("Readers follow a snapshot that moves") {
+    const auto cpus = online_cpus();
+    unsigned maps = 0;
+    for (int round = 0; round < 4; ++round) {
+        const Meta meta;
+        Reader reader(meta);
+        Background reads([&] { reader(); });
+        Background sweeps([&] {
+            must(meta.sweep() == 0, "SWEEP");
+            ::usleep(200);  // ATTACH needs the mutex, too
+        });
+        std::vector<EventGroup> groups;
+        const Mapping first(meta);
+        for (std::size_t i = 0; i < 200; ++i) {
+            groups.push_back(open_group(cpus[i % cpus.size()], kFormat, 1));
+            REQUIRE(meta.attach(groups.back()) == 0);
+        }
+        reads.stop();
+        sweeps.stop();
+        REQUIRE(first.moved());
+        maps += reader.maps;
+    }
+    REQUIRE(maps > 0);
+}
+
 TEST_CASE("Neither times nor counts go back while CPUs enter and leave idle") {
     const QuietGroups quiet(3);
     const Restless restless(3);
@@ -99,7 +194,7 @@ TEST_CASE("Neither times nor counts go back while CPUs enter and leave idle") {
         snapshots.check(quiet.read());
         ++sweeps;
     };
-    repeat_for(kDuration, sweep, [&] { return snapshots.idle() > 0; });
+    repeat_for(long_time(8s), sweep, [&] { return snapshots.idle() > 0 && sweeps > 100; });
     CAPTURE(sweeps);
     REQUIRE(sweeps > 100);
     REQUIRE(snapshots.idle() > 0);
@@ -127,7 +222,7 @@ TEST_CASE("A quiet sweep never shows more than a later read of the member's own"
             before[i] = own.back();
         }
     };
-    repeat_for(kDuration, compare, [&] { return idle > 0 && busy > 0; });
+    repeat_for(long_time(8s), compare, [&] { return idle > 0 && busy > 0; });
     CAPTURE(round);
     REQUIRE(idle > 0);
     REQUIRE(busy > 0);
@@ -158,7 +253,7 @@ TEST_CASE("A reset of members of CPUs that become idle at once is not lost") {
                 lost += count > static_cast<std::uint64_t>(passed.count());
         ++resets;
     };
-    repeat_for(kDuration, reset, [&] { return idle > 0; });
+    repeat_for(long_time(8s), reset, [&] { return idle > 0; });
     CAPTURE(resets);
     REQUIRE(idle > 0);
     REQUIRE(lost == 0);
@@ -194,18 +289,21 @@ TEST_CASE("Quiet sweeps continue during CPU hotplug, attach, detach and close of
         other.sweep();
         if (i++ % 2 && other.set_mode(0)) throw std::runtime_error("SET_MODE");
     });
+    const std::array threads{&plug, &change, &close};
+    const auto all_did = [&] {
+        return std::ranges::all_of(threads, [](auto* thread) { return thread->rounds() >= 3; });
+    };
     {
         const Restless restless(2);
         SnapshotCheck snapshots;
         // Two slow CPUs are hardly ever idle beside all this.
         repeat_for(
-            kDuration, [&] { snapshots.check(quiet.read()); },
-            [&] { return plug.rounds() >= 3 && snapshots.idle() > 0; });
+            long_time(8s), [&] { snapshots.check(quiet.read()); },
+            [&] { return all_did() && snapshots.idle() > 0; });
         REQUIRE(snapshots.idle() > 0);
     }
-    for (Background* thread : {&plug, &change, &close}) {
+    for (Background* thread : threads)
         thread->stop();
-        REQUIRE(thread->rounds() >= 3);
-    }
+    REQUIRE(all_did());
     REQUIRE(is_online(cpus.back()));
 }
