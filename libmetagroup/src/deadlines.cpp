@@ -15,11 +15,15 @@ DeadlineReader::DeadlineReader(Sampler& sampler, std::uint64_t period)
       // A loss and a sample of each member at least.
       room_(std::max<std::size_t>(512, 2 * sampler.origins.size())) {
     std::ranges::sort(sampler_.origins, {}, &Origin::id);
-    lanes_.reserve(sampler_.rings.size());
-    for (Ring& ring : sampler_.rings)
-        lanes_.push_back({.ring = &ring, .next = sampler_.first});
+    add_lanes();
     samples_.reserve(room_ + 2 * sampler_.origins.size());
     deadlines_.reserve(room_ + 1);
+}
+
+// For the rings that have none.
+void DeadlineReader::add_lanes() {
+    while (lanes_.size() < sampler_.rings.size())
+        lanes_.push_back({.ring = &sampler_.rings[lanes_.size()], .next = sampler_.first});
 }
 
 // Finds the deadline of the front. It is later than what was returned, so that the order holds.
@@ -42,7 +46,7 @@ void DeadlineReader::look_at(Lane& lane) {
     lane.deadline = std::min(std::max(lane.own, earliest_), none - 1);
 }
 
-Sample DeadlineReader::sample(const RingRecord& record) const {
+Sample DeadlineReader::sample(const RingRecord& record) {
     const auto refuse = [&](std::string reason) {
         throw Error(Cause::bad_ring, EBADMSG,
                     {detail::format("cannot read a sample of CPU {}", record.cpu),
@@ -51,6 +55,7 @@ Sample DeadlineReader::sample(const RingRecord& record) const {
     const auto origin = std::ranges::lower_bound(sampler_.origins, record.id, {}, &Origin::id);
     if (origin == sampler_.origins.end() || origin->id != record.id)
         refuse(detail::format("no member has the identifier {}", record.id));
+    origin->seen = true;
     Sample sample;
     sample.index_ = origin->index;
     sample.cpu_ = record.cpu;
@@ -104,6 +109,7 @@ std::span<const Deadline> DeadlineReader::read(std::uint64_t expired) {
     samples_.clear();
     deadlines_.clear();
     more_ = false;
+    add_lanes();
     for (Lane& lane : lanes_) {
         lane.ring->update();
         look_at(lane);
@@ -127,8 +133,8 @@ std::span<const Deadline> DeadlineReader::read(std::uint64_t expired) {
 }
 
 void DeadlineReader::release() noexcept {
-    for (const Lane& lane : lanes_)
-        lane.ring->release();
+    for (Ring& ring : sampler_.rings)
+        ring.release();
 }
 
 }  // namespace metagroup::detail

@@ -38,10 +38,11 @@ class DeadlineReader {
         std::uint64_t next = 0;   // deadline after that of the last sample
     };
 
+    void add_lanes();
     void look_at(Lane& lane);
     void take(std::uint64_t deadline);
     void add_front(Lane& lane);
-    [[nodiscard]] Sample sample(const RingRecord& record) const;
+    [[nodiscard]] Sample sample(const RingRecord& record);
 
     Sampler& sampler_;
     std::uint64_t period_;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: MIT
 // Backend::module: the kernel's timers, one ring for each CPU.
 #include <fcntl.h>
+#include <sys/ioctl.h>
 
-#include <algorithm>
 #include <cerrno>
+#include <set>
+#include <utility>
 
 #include "diagnostics.hpp"
 #include "format.hpp"
 #include "sampler.hpp"
+#include "system.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -27,59 +30,76 @@ class ModuleSampler final : public Sampler {
     }
 
     void start(const SamplerSubject& subject, const SamplerOptions& options) {
-        perf_metagroup_stream stream{};
-        stream.flags = options.overwrite ? PERF_METAGROUP_STREAM_OVERWRITE : 0;
-        stream.period = options.period;
-        stream.ring_size = options.ring_size;
-        stream.watermark = options.watermark;
-        stream = device_.start_stream(stream);
+        stream_.flags = options.overwrite ? PERF_METAGROUP_STREAM_OVERWRITE : 0;
+        stream_.period = options.period;
+        stream_.ring_size = options.ring_size;
+        stream_.watermark = options.watermark;
+        stream_ = device_.start_stream(stream_);
         running = true;
-        first = stream.first;
+        first = stream_.first;
         common = true;
         polled.push_back({device_.fd(), 0, 0});
-        const std::vector<int> cpus = find_members(subject);
-        rings.reserve(cpus.size());
+        describe(subject.groups);
+        std::set<int> cpus;  // not those of the subject: uncore events may have been moved
+        for (std::size_t i = 0; i < subject.members.size(); ++i) {
+            const MemberInfo info = device_.member(subject.members[i].number);
+            numbers_.push_back(info.member);
+            if (info.ids.empty()) continue;  // its CPU is gone
+            origins.push_back({info.ids.front(), i, info.read_format});
+            add_ids(subject.members[i].group, info.ids);
+            cpus.insert(info.cpu);
+        }
         for (const int cpu : cpus)
-            map(stream, cpu, options.overwrite ? Ring::Order::backward : Ring::Order::forward);
+            map(cpu);
     }
 
     std::uint64_t stop() override {
         const std::uint64_t lost = device_.stop_stream();
         running = false;
+        for (Origin& origin : origins)
+            origin.seen = false;
+        follow_members();
         return lost;
     }
 
-  private:
-    // Fills in the origins. The members' CPUs, each once: uncore events may have moved.
-    std::vector<int> find_members(const SamplerSubject& subject) {
-        std::vector<int> cpus;
-        describe(subject.groups);
-        for (std::size_t i = 0; i < subject.members.size(); ++i) {
-            const MemberInfo info = device_.member(subject.members[i].number);
-            if (info.ids.empty()) continue;  // its CPU is gone
-            origins.push_back({info.ids.front(), i, info.read_format});
-            add_ids(subject.members[i].group, info.ids);
-            cpus.push_back(info.cpu);
+    // The module makes a ring for the new CPU within some 10 ms.
+    void follow_members() override {
+        for (Origin& origin : origins) {
+            if (std::exchange(origin.seen, false)) continue;
+            perf_metagroup_member member{};
+            member.size = sizeof(member);
+            member.member = numbers_[origin.index];
+            // Neither does a member that was detached have records, nor does this allocate.
+            if (uninterrupted([&] {
+                    return ::ioctl(device_.fd(), PERF_METAGROUP_IOC_GET_MEMBER, &member);
+                }) == 0)
+                map(static_cast<int>(member.cpu));
         }
-        std::sort(cpus.begin(), cpus.end());
-        cpus.erase(std::unique(cpus.begin(), cpus.end()), cpus.end());
-        return cpus;
     }
 
-    // CPUs that are offline have no ring.
-    void map(const perf_metagroup_stream& stream, int cpu, Ring::Order order) {
+  private:
+    // Does nothing if it was mapped. CPUs that are offline, and those to which a member was moved
+    // just now, have no ring.
+    void map(int cpu) {
+        if (mapped_.contains(cpu)) return;
         try {
             rings.emplace_back(
                 device_.fd(),
-                stream.map_offset + static_cast<std::uint64_t>(cpu) * stream.map_stride,
-                static_cast<std::size_t>(stream.map_stride), order,
+                stream_.map_offset + static_cast<std::uint64_t>(cpu) * stream_.map_stride,
+                static_cast<std::size_t>(stream_.map_stride),
+                (stream_.flags & PERF_METAGROUP_STREAM_OVERWRITE) != 0 ? Ring::Order::backward
+                                                                       : Ring::Order::forward,
                 detail::format("the ring of CPU {}", cpu));
+            mapped_.insert(cpu);
         } catch (const Error& error) {
             if (error.code().value() != ENODEV) throw;
         }
     }
 
     Device device_;
+    perf_metagroup_stream stream_{};
+    std::vector<std::uint32_t> numbers_;  // of the members, by index
+    std::set<int> mapped_;                // CPUs
 };
 
 }  // namespace

@@ -54,7 +54,6 @@ class PerFdSampler final : public Sampler {
         describe(specs);
         for (RecordedEvent& event : events)
             if (event.attr.watermark != 0) event.name = "timer";
-        rings.reserve(subject.members.size());
         for (std::size_t i = 0; i < subject.members.size(); ++i) {
             const MetaGroup::Member& member = subject.members[i];
             groups_.push_back(

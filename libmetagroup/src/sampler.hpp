@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <metagroup/device.hpp>
 #include <metagroup/metagroup.hpp>
@@ -37,6 +38,7 @@ struct Origin {
     std::uint64_t id = 0;
     std::size_t index = 0;          ///< of the member
     std::uint64_t read_format = 0;  ///< of the payload
+    bool seen = false;              ///< it has a record since follow_members()
 };
 
 /// Samples while it lives and was not stopped.
@@ -51,8 +53,10 @@ class Sampler {
 
     /// Stops it; the rings stay. \return deadlines lost that no ring reports.
     virtual std::uint64_t stop() = 0;
+    /// Maps the rings of CPUs to which members were moved that were not seen.
+    virtual void follow_members() {}
 
-    std::vector<Ring> rings{};
+    std::deque<Ring> rings{};  ///< which keep their places
     std::vector<Origin> origins{};
     std::vector<RecordedEvent> events{};  ///< of the samples
     std::vector<pollfd> polled{};

@@ -23,6 +23,8 @@ constexpr std::int64_t longest_period = PERF_METAGROUP_MAX_PERIOD;
 constexpr std::size_t largest_ring = std::size_t{64} << 20U;
 // Time by which a sample may be late, beyond two periods.
 constexpr std::uint64_t lateness = 10'000'000;
+// Between two searches for members that were moved, which are system calls.
+constexpr std::uint64_t search_interval = 100'000'000;
 
 detail::SamplerOptions checked(const Stream::Options& options) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
@@ -57,9 +59,18 @@ struct Stream::State {
         for (pollfd& one : sampler->polled)
             one.events = with.overwrite ? 0 : POLLIN;
     }
+
+    // Members without a record have to be late for it.
+    void follow_members(std::uint64_t now) {
+        if (now < next_search) return;
+        if (next_search > 0) sampler->follow_members();
+        next_search = now + std::max(search_interval, 2 * options.period + lateness);
+    }
+
     detail::SamplerOptions options;
     std::shared_ptr<detail::Sampler> sampler;
     detail::DeadlineReader reader;
+    std::uint64_t next_search = 0;
     std::vector<std::span<const std::byte>> pieces{};  // of read_records()
 };
 
@@ -118,6 +129,7 @@ std::span<const Deadline> Stream::read() & {
     if (state_->options.overwrite) return {};
     // Before the rings are read: what is due since then is not late.
     const std::uint64_t now = detail::monotonic_ns();
+    state_->follow_members(now);
     return state_->reader.read(now - std::min(now, 2 * state_->options.period + lateness));
 }
 
@@ -125,6 +137,7 @@ std::span<const std::span<const std::byte>> Stream::read_records() & {
     release();
     state_->pieces.clear();
     if (state_->options.overwrite && state_->sampler->running) return {};
+    if (state_->sampler->running) state_->follow_members(detail::monotonic_ns());
     for (detail::Ring& ring : state_->sampler->rings)
         ring.take_all(state_->pieces);
     return state_->pieces;

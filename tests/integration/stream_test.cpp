@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Streams through the library: the module's timers, and those without it.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <time.h>
@@ -18,9 +19,11 @@
 
 #include "support/allocation_counter.hpp"
 #include "support/cpus.hpp"
+#include "support/perf.hpp"
 
 using metagroup::Backend;
 using metagroup::Cause;
+using metagroup::CpuList;
 using metagroup::Deadline;
 using metagroup::Error;
 using metagroup::MetaGroup;
@@ -35,8 +38,8 @@ namespace {
 constexpr const char* kEvents = "{cpu-clock,task-clock,context-switches,page-faults}";
 
 // Skips the test if the module has no streams.
-MetaGroup open_group(const char* events = kEvents, bool start_disabled = false,
-                     bool quiet = false) {
+MetaGroup open_group(const char* events = kEvents, bool start_disabled = false, bool quiet = false,
+                     std::optional<CpuList> cpus = std::nullopt) {
     if ((metagroup::Device::open().info().features & PERF_METAGROUP_FEATURE_STREAM) == 0)
         SKIP("the module has no streams");
     MetaGroup::Options options;
@@ -44,6 +47,7 @@ MetaGroup open_group(const char* events = kEvents, bool start_disabled = false,
     options.backend = Backend::module;
     options.start_disabled = start_disabled;
     options.mode.quiet = quiet;
+    options.cpus = std::move(cpus);
     return MetaGroup::open(options);
 }
 
@@ -66,6 +70,7 @@ std::uint64_t now_ns() {
 // All that a stream has of each member.
 struct Collected {
     struct Member {
+        int cpu = -1;  // of the last sample
         std::uint64_t samples = 0;
         std::uint64_t lost = 0, lost_since = 0;  // before and after the last sample
         std::uint64_t first = 0, last = 0;       // deadlines
@@ -99,6 +104,7 @@ struct Collected {
         in_time = in_time && sample.time_ns() >= deadline && sample.time_ns() < deadline + period;
         if (member.samples++ == 0) member.first = deadline;
         member.last = deadline;
+        member.cpu = sample.cpu();
         member.sums.resize(sample.nr());
         const bool counted = !member.counts.empty();
         member.counts.resize(sample.nr());
@@ -206,6 +212,28 @@ TEST_CASE("A stream has a sample of each of several members of a CPU") {
     collect(stream, all, 20);
     for (std::size_t i = 0; i < all.members.size(); ++i)
         REQUIRE(all.members[i].counts.size() == group.events(i).size());
+}
+
+TEST_CASE("The samples of a member that its PMU moves to a CPU without members are read") {
+    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    if (!test::testpmu_event(0)) SKIP("the module metagroup_testpmu is not loaded");
+    const int from = test::online_cpus().front(), to = test::online_cpus().back();
+    MetaGroup group = open_group("{metagroup_test/config=0/}", false, false, CpuList({from}));
+    const bool moved_last = GENERATE(false, true);
+    CAPTURE(moved_last);
+    Stream stream = Stream::start(group, {.period = 1ms});
+    Collected all(group);
+    collect(stream, all, 10);
+    test::testpmu_move(from, to);
+    if (moved_last) {
+        std::this_thread::sleep_for(300ms);
+        stream.stop();
+        all.add(stream);
+    } else {
+        collect(stream, all, all.members.front().samples + 200);
+    }
+    REQUIRE(all.members.front().cpu == to);
+    REQUIRE(all.ordered);
 }
 
 TEST_CASE("Waiting for a stream ends at its watermark, at the timeout, and when it stops") {

@@ -189,7 +189,7 @@ int FakeModule::member(perf_metagroup_member& member) {
         return fail(ENOENT);
     }
     constexpr __u32 events = 2;
-    member.cpu = 3;
+    member.cpu = static_cast<__u32>(member_cpu);
     member.status = PERF_METAGROUP_INACTIVE;
     member.events = events;
     member.read_format = 0xb;

@@ -44,6 +44,7 @@ class FakeModule {
     int mode_errno = 0;               ///< SET_MODE fails with it
     int stream_errno = 0;             ///< STREAM fails with it
     std::uint64_t stream_lost = 0;    ///< what a stop of the stream returns
+    int member_cpu = 3;               ///< of all members
     std::map<int, int> ring_fds;      ///< by CPU: what a mapping of its ring shows
 
     // Calls received.

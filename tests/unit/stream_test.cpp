@@ -168,6 +168,50 @@ TEST_CASE("a CPU that the module has no ring for is left out") {
     CHECK(module.streaming);
 }
 
+TEST_CASE("the ring of a CPU to which a member was moved is read") {
+    need_software_events();
+    FakeModule module;
+    const FakeRing before;
+    const FakeRing after;
+    module.ring_fds[3] = before.fd();
+    MetaGroup group = open_group(Backend::module);
+    Stream stream = Stream::start(group, small(1ms));
+    before.write(member_sample(1'000'300));
+    REQUIRE(stream.read().size() == 1);
+
+    module.member_cpu = 4;
+    const auto moved =
+        sample({100, 2'000'300, 4}, payload(metagroup::default_read_format, {{7}, {5}}, 8, 9));
+    after.write(moved);
+    SECTION("after some time") {
+        // The module makes the ring later.
+        std::this_thread::sleep_for(110ms);
+        CHECK(stream.read().empty());
+        module.ring_fds[4] = after.fd();
+        CHECK(stream.read().empty());
+        std::this_thread::sleep_for(110ms);
+        const auto deadlines = stream.read();
+        REQUIRE(deadlines.size() == 1);
+        CHECK(deadlines[0].begin()->cpu() == 4);
+    }
+    SECTION("after some time, in records") {
+        module.ring_fds[4] = after.fd();
+        std::this_thread::sleep_for(110ms);
+        CHECK(stream.read_records().empty());  // it was seen before
+        std::this_thread::sleep_for(110ms);
+        const auto pieces = stream.read_records();
+        REQUIRE(pieces.size() == 1);
+        CHECK(std::ranges::equal(pieces[0], moved));
+    }
+    SECTION("at the end") {
+        module.ring_fds[4] = after.fd();
+        stream.stop();
+        CHECK(stream.read().size() == 1);
+    }
+    stream.release();
+    CHECK(after.head().data_tail == after.head().data_head);
+}
+
 TEST_CASE("an overwriting stream is read when it has stopped") {
     need_software_events();
     FakeModule module;

@@ -100,7 +100,8 @@ class METAGROUP_API Deadline {
 /// copies nothing. Ends with this object. Move-only; one thread at a time may use it.
 ///
 /// Backend::module: deadlines are multiples of the period on CLOCK_MONOTONIC, the same on all CPUs
-/// (PERF_METAGROUP_IOC_STREAM). Idle CPUs of quiet meta-groups and offline CPUs have none.
+/// (PERF_METAGROUP_IOC_STREAM). Idle CPUs of quiet meta-groups and offline CPUs have none. The ring
+/// of a CPU to which a PMU has moved a member is read from 100 ms after it, or two periods.
 ///
 /// Backend::per_fd: each member is opened once more, as a group that a timer (`cpu-clock`) leads.
 /// So hardware counters are needed a second time, and counts begin with the stream. Each timer has
