@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <charconv>
 #include <ctime>
+#include <metagroup/topology.hpp>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "format.hpp"
@@ -42,40 +44,44 @@ std::uint64_t number(std::string_view text) {
     return value;
 }
 
-// -1 if the CPU is offline, as perf writes it.
-std::uint32_t topology_number(int cpu, const char* name) {
-    const auto text = read_file(detail::format("{}/cpu{}/topology/{}", kCpus, cpu, name));
-    return text ? static_cast<std::uint32_t>(number(*text)) : UINT32_MAX;
-}
-
-void put_lists(Bytes& bytes, const CpuList& online, const char* name) {
-    std::vector<std::string> lists;
-    for (const int cpu : online) {
-        auto list = read_file(detail::format("{}/cpu{}/topology/{}", kCpus, cpu, name));
-        if (list && std::ranges::find(lists, *list) == lists.end()) lists.push_back(*list);
+// The CPUs of each of the `parts` of places, in the order of their first CPU.
+template <typename Part>
+void put_lists(Bytes& bytes, const std::vector<CpuPlace>& places, const Part& part) {
+    std::vector<std::pair<CpuPlace, std::vector<int>>> lists;
+    for (std::size_t cpu = 0; cpu < places.size(); ++cpu) {
+        if (part(places[cpu]) == CpuPlace{}) continue;
+        auto list = std::ranges::find(lists, part(places[cpu]),
+                                      &std::pair<CpuPlace, std::vector<int>>::first);
+        if (list == lists.end()) list = lists.insert(list, {part(places[cpu]), {}});
+        list->second.push_back(static_cast<int>(cpu));
     }
     bytes.put(static_cast<std::uint32_t>(lists.size()));
-    for (const std::string& list : lists)
-        bytes.put_text(list);
+    for (const auto& [place, cpus] : lists)
+        bytes.put_text(CpuList(cpus).to_string());
 }
 
 void describe_cpus(Features& features) {
-    const CpuList online = CpuList::online();
-    const int available = CpuList::possible().cpus().back() + 1;
+    std::vector<CpuPlace> places = read_topology();
+    places.resize(static_cast<std::size_t>(CpuList::possible().cpus().back()) + 1);
     Bytes& count = features[Feature::nrcpus];
-    count.put(static_cast<std::uint32_t>(available));
-    count.put(static_cast<std::uint32_t>(online.size()));
+    count.put(static_cast<std::uint32_t>(places.size()));
+    count.put(static_cast<std::uint32_t>(CpuList::online().size()));
 
+    // -1 if the CPU is offline, as perf writes it.
     Bytes& topology = features[Feature::cpu_topology];
-    put_lists(topology, online, "package_cpus_list");
-    put_lists(topology, online, "core_cpus_list");
-    for (int cpu = 0; cpu < available; ++cpu) {
-        topology.put(topology_number(cpu, "core_id"));
-        topology.put(topology_number(cpu, "physical_package_id"));
+    put_lists(topology, places, [](const CpuPlace& at) { return CpuPlace{.socket = at.socket}; });
+    put_lists(topology, places, [](const CpuPlace& at) {
+        return CpuPlace{.socket = at.socket, .die = at.die, .core = at.core};
+    });
+    for (const CpuPlace& place : places) {
+        topology.put(place.core);
+        topology.put(place.socket);
     }
-    put_lists(topology, online, "die_cpus_list");
-    for (int cpu = 0; cpu < available; ++cpu)
-        topology.put(topology_number(cpu, "die_id"));
+    put_lists(topology, places, [](const CpuPlace& at) {
+        return at.die < 0 ? CpuPlace{} : CpuPlace{.socket = at.socket, .die = at.die};
+    });
+    for (const CpuPlace& place : places)
+        topology.put(place.die);
 }
 
 void describe_nodes(Features& features) {

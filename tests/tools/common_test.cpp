@@ -133,8 +133,8 @@ class Machine {
             tree_.file(directory + "/topology/physical_package_id", std::to_string(core / 2));
             tree_.file(directory + "/topology/die_id", "0");
             tree_.file(directory + "/topology/core_id", std::to_string(core % 2));
-            tree_.file(directory + "/node" + std::to_string(core / 2) + "/cpulist", "");
         }
+        tree_.file("node/node0/cpulist", "0-1,4-5").file("node/node1/cpulist", "2-3,6-7");
     }
     Aggregation rows(AggrMode mode) const {
         return {mode, metagroup::CpuList::parse("0-7"), tree_.path()};

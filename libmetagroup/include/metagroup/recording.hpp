@@ -10,6 +10,7 @@
 #include <memory>
 #include <metagroup/export.hpp>
 #include <metagroup/payload.hpp>
+#include <metagroup/topology.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,15 +26,6 @@ struct RecordedEvent {
     std::size_t leader = 0;            ///< index of the leader of its group
     double scale = 1.0;                ///< as EventSpec::scale
     std::string unit{};                ///< as EventSpec::unit
-};
-
-/// The place of a CPU in its machine; -1 if not known.
-struct CpuPlace {
-    int socket = -1;
-    int die = -1;
-    int core = -1;
-    int node = -1;
-    friend bool operator==(const CpuPlace&, const CpuPlace&) = default;
 };
 
 /// One record of a recording.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <fstream>
 #include <map>
 #include <system_error>
 #include <utility>
@@ -14,44 +13,8 @@
 namespace tool {
 namespace {
 
-namespace fs = std::filesystem;
-
 // The numbers in front, so that CPU10 is sorted behind CPU9.
 using Key = std::pair<std::array<int, 3>, std::string>;
-
-int number_in(const fs::path& file) {
-    int number = 0;
-    std::ifstream stream(file);
-    if (!(stream >> number))
-        throw std::system_error(stream.is_open() ? EIO : ENOENT, std::generic_category(),
-                                "cannot read the CPU topology from " + file.string());
-    return number;
-}
-
-int node_of(const fs::path& cpu) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(cpu)) {
-        const std::string name = entry.path().filename();
-        if (name.starts_with("node") && name.find_first_not_of("0123456789", 4) == name.npos)
-            return std::stoi(name.substr(4));
-    }
-    return 0;  // kernels without NUMA have no nodes
-}
-
-// The numbers that the mode needs.
-metagroup::CpuPlace place_of(AggrMode mode, const fs::path& directory) {
-    const fs::path topology = directory / "topology";
-    metagroup::CpuPlace place;
-    if (mode == AggrMode::node) place.node = node_of(directory);
-    if (mode == AggrMode::core) {
-        // Not all architectures have dies.
-        const fs::path die_id = topology / "die_id";
-        place.die = fs::exists(die_id) ? number_in(die_id) : 0;
-        place.core = number_in(topology / "core_id");
-    }
-    if (mode == AggrMode::core || mode == AggrMode::socket)
-        place.socket = number_in(topology / "physical_package_id");
-    return place;
-}
 
 Key key_of(AggrMode mode, int cpu, const metagroup::CpuPlace& at) {
     switch (mode) {
@@ -70,13 +33,26 @@ Key key_of(AggrMode mode, int cpu, const metagroup::CpuPlace& at) {
     return {};
 }
 
+// Of this machine, as far as the mode needs it.
+std::vector<metagroup::CpuPlace> topology_for(AggrMode mode, const metagroup::CpuList& cpus,
+                                              const std::string& sysfs) {
+    if (mode == AggrMode::all || mode == AggrMode::cpu) return {};
+    auto places = metagroup::read_topology(sysfs);
+    for (const int cpu : cpus) {
+        if (mode == AggrMode::node) break;  // kernels without NUMA have none
+        const auto at = static_cast<std::size_t>(cpu);
+        if (at >= places.size() || (places[at].socket < 0 && places[at].core < 0))
+            throw std::system_error(
+                ENOENT, std::generic_category(),
+                fmt::format("cannot read the CPU topology from {}/cpu/cpu{}/topology", sysfs, cpu));
+    }
+    return places;
+}
+
 }  // namespace
 
-Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus, const fs::path& sysfs) {
-    find_places(cpus, [&](int cpu) {
-        return key_of(mode, cpu, place_of(mode, sysfs / fmt::format("cpu/cpu{}", cpu)));
-    });
-}
+Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus, const std::string& sysfs)
+    : Aggregation(mode, cpus, topology_for(mode, cpus, sysfs)) {}
 
 Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
                          std::span<const metagroup::CpuPlace> topology) {

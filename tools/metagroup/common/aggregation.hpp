@@ -3,9 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <metagroup/cpu_list.hpp>
-#include <metagroup/recording.hpp>
+#include <metagroup/topology.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +23,7 @@ class Aggregation {
     // `sysfs` is the directory of the machine's CPUs and nodes.
     // \throws std::system_error if the topology of a CPU cannot be read.
     Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
-                const std::filesystem::path& sysfs = "/sys/devices/system");
+                const std::string& sysfs = "/sys/devices/system");
     // `topology` is that of another machine, by CPU. Unknown sockets and cores
     // are -1.
     Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
