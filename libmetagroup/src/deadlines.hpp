@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "sampler.hpp"
+#include "backend.hpp"
 
 namespace metagroup::detail {
 

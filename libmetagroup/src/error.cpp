@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: MIT
+#include "diagnostics.hpp"
+
+#include <linux/perf_metagroup.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <metagroup/error.hpp>
 #include <utility>
+
+#include "format.hpp"
 
 namespace metagroup {
 
@@ -36,4 +45,209 @@ const std::string& Error::remedy() const& noexcept {
     return texts_->parts.remedy;
 }
 
+namespace detail {
+namespace {
+
+using enum Call;
+using enum Cause;
+using Condition = bool (*)(const Circumstances&);
+
+constexpr auto always = [](const Circumstances&) { return true; };
+constexpr auto cpu_missing = [](const Circumstances& c) { return !c.possible; };
+constexpr auto cpu_not_online = [](const Circumstances& c) { return c.online.has_value(); };
+// Level 3, a patch of Debian, demands CAP_SYS_ADMIN.
+constexpr auto beyond_perfmon = [](const Circumstances& c) { return c.paranoid > 2; };
+constexpr auto is_sibling = [](const Circumstances& c) { return c.index > 0; };
+constexpr auto for_cgroup = [](const Circumstances& c) { return c.cgroup; };
+constexpr auto is_filtered = [](const Circumstances& c) { return c.filtered; };
+constexpr auto limit_known = [](const Circumstances& c) { return c.limit > 0; };
+template <std::uint32_t reason>
+constexpr auto refused_as = [](const Circumstances& c) { return c.reason == reason; };
+
+constexpr auto list = "see \"metagroup list\" for what there is";
+constexpr auto perf_fd = "pass what perf_event_open(2) returned";
+constexpr auto load = "load the module (modprobe perf_metagroup)";
+
+/// Applies to a call (`any`: all), errnos (none: all) and a condition. In the texts, `{name}` is
+/// that circumstance.
+struct Rule {
+    using Errors = std::array<int, 3>;
+    constexpr Rule(Call c, Errors e, Cause why, const char* text, const char* advice,
+                   Condition when = always)
+        : call(c), errors(e), cause(why), reason(text), remedy(advice), applies(when) {}
+    Call call;
+    Errors errors;
+    Cause cause;
+    const char* reason;
+    const char* remedy;
+    Condition applies;
+};
+
+// The first rule that applies counts.
+constexpr std::array rules = {
+    Rule(open_event, {}, no_such_cpu, "this machine has no CPU {cpu} (online: {online})",
+         "leave it out", cpu_missing),
+    Rule(open_event, {}, cpu_offline, "CPU {cpu} is not online (online: {online})",
+         "leave it out, or bring it online", cpu_not_online),
+    Rule(open_event, {EACCES, EPERM}, no_perf_permission,
+         "not permitted: kernel.perf_event_paranoid is {paranoid}",
+         "give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM and \"sysctl "
+         "kernel.perf_event_paranoid=2\", or run it as root), or allow it for all users with "
+         "\"sysctl kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
+         beyond_perfmon),
+    Rule(
+        open_event, {EACCES, EPERM}, no_perf_permission,
+        "not permitted: kernel.perf_event_paranoid is {paranoid}",
+        "give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM, or run it as root), or allow "
+        "it for all users with \"sysctl kernel.perf_event_paranoid=0\" (-1 for tracepoints)"),
+    Rule(open_event, {EMFILE}, too_many_files,
+         "the process has no file descriptor left (limit RLIMIT_NOFILE: {fd_limit}, hard limit "
+         "{fd_max})",
+         "raise the hard limit (ulimit -Hn, LimitNOFILE=), or open fewer CPUs or events"),
+    Rule(open_event, {ENOENT}, unsupported_event,
+         "this machine cannot count it: no PMU here knows the event (virtual machines often have "
+         "no hardware counters)",
+         list),
+    Rule(open_event, {ENODEV}, unsupported_event,
+         "this machine cannot count it: the CPU lacks the feature, or the PMU does not count on "
+         "this CPU",
+         list),
+    Rule(open_event, {EOPNOTSUPP}, unsupported_event,
+         "this machine cannot count it that way: the PMU lacks precise counting or interrupts",
+         "try it without modifiers"),
+    Rule(open_event, {EINVAL}, unsupported_group,
+         "the kernel refuses it in the group {group}: the group has more events than the PMU has "
+         "counters, or events of different PMUs",
+         "make the group smaller, or separate groups", is_sibling),
+    Rule(open_event, {EINVAL}, unsupported_event,
+         "the kernel refuses it for a cgroup: only events of the CPUs' own are counted by cgroup, "
+         "by kernels with CONFIG_CGROUP_PERF",
+         "try it without a cgroup", for_cgroup),
+    Rule(open_event, {EINVAL}, unsupported_event,
+         "the kernel refuses these settings: its PMU may be unable to filter",
+         "try it without modifiers", is_filtered),
+    Rule(open_event, {EINVAL}, unsupported_event, "the kernel refuses these settings",
+         "check the event's fields, and that its PMU counts for whole CPUs"),
+    Rule(open_event, {EBUSY}, pmu_busy, "another event has exclusive use of the PMU",
+         "end the program that holds it"),
+    Rule(open_event, {ENOSPC}, pmu_busy, "all slots for such events are taken",
+         "end other users, or open fewer"),
+    Rule(open_event, {E2BIG}, unsupported_event, "this kernel is older than the event's settings",
+         "use a later kernel, or another event"),
+    Rule(open_event, {ENOSYS}, unsupported_event,
+         "this kernel has no perf events (CONFIG_PERF_EVENTS)", "use a kernel that has them"),
+
+    Rule(open_device, {ENOENT, ENXIO, ENODEV}, no_module,
+         "the module perf_metagroup is not loaded, or its device is kept from this container",
+         load),
+    Rule(open_device, {EACCES, EPERM}, no_device_permission, "no permission",
+         "join the group perf_metagroup (usermod -aG perf_metagroup USER), or run as root"),
+    Rule(open_device, {ENOTTY}, wrong_module,
+         "{path} is not the device of the module perf_metagroup", "open " PERF_METAGROUP_DEVICE),
+    Rule(attach, {}, bad_descriptor, "it is not open for reading", perf_fd,
+         refused_as<PERF_METAGROUP_REASON_BAD_FD>),
+    Rule(attach, {}, bad_descriptor, "it is not a perf event", perf_fd,
+         refused_as<PERF_METAGROUP_REASON_NOT_PERF>),
+    Rule(attach, {}, bad_descriptor, "it is a sibling", "attach the leader of its group",
+         refused_as<PERF_METAGROUP_REASON_SIBLING>),
+    Rule(attach, {}, bad_descriptor, "it is bound to a task or to no CPU",
+         "open it with pid -1 and a CPU", refused_as<PERF_METAGROUP_REASON_TASK>),
+    Rule(attach, {}, already_attached,
+         "its group is a member already, of this or another meta-group",
+         "detach it there, or open the group once more", refused_as<PERF_METAGROUP_REASON_BUSY>),
+    Rule(attach, {E2BIG}, too_many_members, "a meta-group can have {limit} members",
+         "use fewer groups or CPUs", limit_known),
+    Rule(attach, {E2BIG}, too_many_members, "the meta-group would exceed the module's limits",
+         "use fewer groups or CPUs, or several meta-groups"),
+    Rule(attach, {ENOSPC}, too_many_members, "all member numbers are used up",
+         "open a new meta-group"),
+    Rule(use_member, {ENOENT}, no_such_member, "the meta-group has no member of this number",
+         "use the numbers that ATTACH returned"),
+    Rule(set_mode, {EUSERS}, too_many_quiet, "there are too many quiet meta-groups already",
+         "close one, or do without"),
+    Rule(read_device, {ENOSPC}, buffer_too_small, "the buffer has only {bytes} bytes",
+         "see info() for the size needed"),
+    Rule(start_stream, {EBUSY}, stream_running, "a stream of this meta-group is running",
+         "stop it first"),
+    Rule(start_stream, {EUSERS}, too_many_streams, "there are too many streams already",
+         "stop one"),
+    Rule(start_stream, {ENOSPC}, buffer_too_small,
+         "a ring of {bytes} bytes does not hold the samples of one deadline", "make it larger"),
+    Rule(map_ring, {EPERM}, no_perf_permission,
+         "a ring of {bytes} bytes exceeds the memory that this user may lock",
+         "make it smaller, raise \"sysctl kernel.perf_event_mlock_kb\", or run it as root"),
+    Rule(map_device, {ENODEV}, wrong_module,
+         "the loaded module perf_metagroup cannot map snapshots", "install a newer one"),
+    Rule(use_device, {ENOTTY}, wrong_module,
+         "the file is not the device of the module perf_metagroup, or the module is too old",
+         "open " PERF_METAGROUP_DEVICE ", or install a newer module"),
+    Rule(choose_mode, {}, needs_module, "quiet sweeps and sweeps that skip CPUs need the module",
+         "load the module (modprobe perf_metagroup), and choose another backend"),
+
+    Rule(find_cgroups, {ENOENT}, no_cgroup, "no cgroups are mounted",
+         "mount -t cgroup2 none /sys/fs/cgroup"),
+    Rule(open_cgroup, {ENOENT, ENOTDIR}, no_cgroup, "there is no such directory",
+         "see systemd-cgls for what there is"),
+    Rule(read_sysfs, {ENOENT}, no_sysfs, "sysfs is not mounted on /sys",
+         "mount sysfs (mount -t sysfs nodev /sys)"),
+    Rule(read_tracefs, {EACCES, EPERM}, no_trace_permission, "tracefs is for root only",
+         "run as root, or remount tracefs for your group (mount -o remount,gid=GROUP,mode=750)"),
+
+    Rule(any, {EMFILE}, too_many_files, "the process has no file descriptor left",
+         "raise the limit (ulimit -n)"),
+    Rule(any, {ENFILE}, too_many_files, "the system has no file descriptor left",
+         "raise \"sysctl fs.file-max\""),
+    Rule(any, {ENOMEM}, no_memory, "the kernel has no memory left for it",
+         "use fewer events or CPUs"),
+};
+
+bool matches(const Rule& rule, Call call, int error, const Circumstances& circumstances) {
+    const bool on_device = call >= use_device && call <= map_device;
+    return (rule.call == call || rule.call == any || (rule.call == use_device && on_device)) &&
+           (rule.errors[0] == 0 || std::ranges::count(rule.errors, error) > 0) &&
+           rule.applies(circumstances);
+}
+
+std::string filled_in(const char* text, const Circumstances& c) {
+    const std::string paranoid = c.paranoid ? std::to_string(*c.paranoid) : "unknown";
+    return detail::format(
+        fmt::runtime(text), fmt::arg("cpu", c.cpu), fmt::arg("group", c.group),
+        fmt::arg("paranoid", paranoid), fmt::arg("online", c.online.value_or("unknown")),
+        fmt::arg("fd_limit", c.fd_limit), fmt::arg("fd_max", c.fd_max), fmt::arg("path", c.path),
+        fmt::arg("limit", c.limit), fmt::arg("bytes", c.bytes));
+}
+
+}  // namespace
+
+Error diagnose(Call call, int error, std::string failed, const Circumstances& circumstances) {
+    const auto* const rule = std::ranges::find_if(
+        rules, [&](const Rule& r) { return matches(r, call, error, circumstances); });
+    if (rule == rules.end()) return {other, error, {.failed = std::move(failed)}};
+    return {rule->cause,
+            error,
+            {std::move(failed), filled_in(rule->reason, circumstances), rule->remedy}};
+}
+
+void throw_error(Call call, int error, std::string failed, const Circumstances& circumstances) {
+    throw diagnose(call, error, std::move(failed), circumstances);
+}
+
+SpecError::SpecError(std::size_t offset, Diagnosis diagnosis)
+    : std::runtime_error(diagnosis.reason + "; " + diagnosis.remedy),
+      offset_(offset),
+      diagnosis_(std::move(diagnosis)) {}
+
+void throw_parse_error(std::string_view kind, std::string_view text, std::size_t offset,
+                       const Diagnosis& diagnosis) {
+    Error::Parts parts{detail::format("{} \"{}\", column {}", kind, text, offset + 1),
+                       diagnosis.reason, diagnosis.remedy};
+    // what() ends at a NUL.
+    for (std::string* part : {&parts.failed, &parts.reason, &parts.remedy})
+        std::replace(part->begin(), part->end(), '\0', '?');
+    const bool absent =
+        diagnosis.cause == Cause::unknown_event || diagnosis.cause == Cause::unknown_pmu;
+    throw Error(diagnosis.cause, absent ? ENOENT : EINVAL, std::move(parts));
+}
+
+}  // namespace detail
 }  // namespace metagroup

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "diagnostics.hpp"
-#include "event_parser.hpp"
+#include "event_sources.hpp"
 #include "format.hpp"
 
 namespace metagroup {

@@ -2,7 +2,6 @@
 #include <exception>
 #include <iterator>
 
-#include "event_parser.hpp"
 #include "event_sources.hpp"
 #include "format.hpp"
 #include "suggestion.hpp"

@@ -1,15 +1,120 @@
 // SPDX-License-Identifier: MIT
-// Backend::module: the kernel sweeps, one read(2) returns everything.
+// Backend::module: the kernel sweeps, and one read(2) returns everything; its timers fill one ring
+// for each CPU.
+#include <fcntl.h>
+#include <sys/ioctl.h>
+
 #include <array>
 #include <cerrno>
 #include <metagroup/mapping.hpp>
+#include <optional>
+#include <set>
+#include <utility>
 
 #include "backend.hpp"
 #include "diagnostics.hpp"
 #include "format.hpp"
+#include "system.hpp"
 
 namespace metagroup::detail {
 namespace {
+
+class ModuleSampler final : public Sampler {
+  public:
+    explicit ModuleSampler(int fd) : device_(fd) {}
+    ModuleSampler(const ModuleSampler&) = delete;
+    ModuleSampler& operator=(const ModuleSampler&) = delete;
+    ModuleSampler(ModuleSampler&&) = delete;
+    ModuleSampler& operator=(ModuleSampler&&) = delete;
+    ~ModuleSampler() override {
+        try {
+            if (running) device_.stop_stream();
+        } catch (const std::exception&) {  // the stream ends with the last descriptor
+        }
+    }
+
+    void start(const SamplerSubject& subject, const SamplerOptions& options) {
+        stream_.flags = options.overwrite ? PERF_METAGROUP_STREAM_OVERWRITE : 0;
+        stream_.period = options.period;
+        stream_.ring_size = options.ring_size;
+        stream_.watermark = options.watermark;
+        stream_ = device_.start_stream(stream_);
+        running = true;
+        first = stream_.first;
+        common = true;
+        polled.push_back({device_.fd(), 0, 0});
+        describe(subject.groups);
+        std::set<int> cpus;  // not those of the subject: uncore events may have been moved
+        for (std::size_t i = 0; i < subject.members.size(); ++i) {
+            const MemberInfo info = device_.member(subject.members[i].number);
+            numbers_.push_back(info.member);
+            if (info.ids.empty()) continue;  // its CPU is gone
+            origins.push_back({info.ids.front(), i, info.read_format});
+            add_ids(subject.members[i].group, info.ids);
+            cpus.insert(info.cpu);
+        }
+        for (const int cpu : cpus)
+            map(cpu);
+    }
+
+    std::uint64_t stop() override {
+        const std::uint64_t lost = device_.stop_stream();
+        running = false;
+        for (Origin& origin : origins)
+            origin.seen = false;
+        follow_members();
+        return lost;
+    }
+
+    // The module makes a ring for the new CPU within some 10 ms.
+    void follow_members() override {
+        for (Origin& origin : origins) {
+            if (std::exchange(origin.seen, false)) continue;
+            perf_metagroup_member member{};
+            member.size = sizeof(member);
+            member.member = numbers_[origin.index];
+            // Neither does a member that was detached have records, nor does this allocate.
+            if (uninterrupted([&] {
+                    return ::ioctl(device_.fd(), PERF_METAGROUP_IOC_GET_MEMBER, &member);
+                }) == 0)
+                map(static_cast<int>(member.cpu));
+        }
+    }
+
+  private:
+    // Does nothing if it was mapped. CPUs that are offline, and those to which a member was moved
+    // just now, have no ring.
+    void map(int cpu) {
+        if (mapped_.contains(cpu)) return;
+        try {
+            rings.emplace_back(
+                device_.fd(),
+                stream_.map_offset + static_cast<std::uint64_t>(cpu) * stream_.map_stride,
+                static_cast<std::size_t>(stream_.map_stride),
+                (stream_.flags & PERF_METAGROUP_STREAM_OVERWRITE) != 0 ? Ring::Order::backward
+                                                                       : Ring::Order::forward,
+                detail::format("the ring of CPU {}", cpu));
+            mapped_.insert(cpu);
+        } catch (const Error& error) {
+            if (error.code().value() != ENODEV) throw;
+        }
+    }
+
+    Device device_;
+    perf_metagroup_stream stream_{};
+    std::vector<std::uint32_t> numbers_;  // of the members, by index
+    std::set<int> mapped_;                // CPUs
+};
+
+std::shared_ptr<Sampler> start_module_sampler(const Device& device, const SamplerSubject& subject,
+                                              const SamplerOptions& options) {
+    // Another descriptor of the same handle, so that the rings outlive the meta-group.
+    const int fd = ::fcntl(device.fd(), F_DUPFD_CLOEXEC, 0);
+    if (fd < 0) throw_error(Call::start_stream, errno, "cannot start a stream");
+    auto sampler = std::make_shared<ModuleSampler>(fd);
+    sampler->start(subject, options);
+    return sampler;
+}
 
 class ModuleReader final : public Reader {
   public:

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "unit/software_events.hpp"
+#include "unit/helpers.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;

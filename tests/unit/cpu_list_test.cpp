@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "error_from.hpp"
+#include "helpers.hpp"
 #include "support/fake_system.hpp"
 
 using Catch::Matchers::ContainsSubstring;

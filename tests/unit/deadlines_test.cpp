@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "error_from.hpp"
 #include "fake_ring.hpp"
+#include "helpers.hpp"
 #include "support/allocation_counter.hpp"
 
 using Catch::Matchers::ContainsSubstring;

@@ -8,12 +8,13 @@
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
+#include <metagroup/detail/unique_fd.hpp>
 #include <metagroup/mapping.hpp>
 #include <type_traits>
+#include <utility>
 
-#include "error_from.hpp"
 #include "fake_module.hpp"
-#include "software_events.hpp"
+#include "helpers.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using metagroup::Cause;
@@ -24,6 +25,7 @@ using metagroup::Format;
 using metagroup::parse_events;
 using metagroup::Snapshot;
 using metagroup::Status;
+using metagroup::detail::UniqueFd;
 using namespace metagroup::test;
 
 TEST_CASE("a missing device names the module") {
@@ -220,4 +222,37 @@ TEST_CASE("a read of no CPU passes an empty mask, which is not all CPUs") {
     const CpuList some({0, 2});
     device.read(shot, some.intersect(CpuList({1})));
     CHECK(module.swept_cpus == std::vector<std::uint64_t>{0});
+}
+
+namespace {
+UniqueFd open_null() {
+    return UniqueFd(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+}
+bool is_open(int fd) {
+    return ::fcntl(fd, F_GETFD) != -1;
+}
+}  // namespace
+
+TEST_CASE("a descriptor is closed at the end of its owner") {
+    int number = -1;
+    {
+        const UniqueFd fd = open_null();
+        number = fd.get();
+        REQUIRE(is_open(number));
+    }
+    CHECK_FALSE(is_open(number));
+}
+
+TEST_CASE("a moved descriptor has one owner") {
+    STATIC_CHECK_FALSE(std::is_copy_constructible_v<UniqueFd>);
+    UniqueFd first = open_null();
+    const int number = first.get();
+    UniqueFd second = std::move(first);
+    CHECK(first.get() == -1);  // NOLINT: moved from, what is tested
+    CHECK(second.get() == number);
+    UniqueFd third = open_null();
+    const int replaced = third.get();
+    third = std::move(second);
+    CHECK(third.get() == number);
+    CHECK_FALSE(is_open(replaced));
 }

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "software_events.hpp"
+#include "helpers.hpp"
 
 namespace metagroup::test {
 namespace {

@@ -9,7 +9,6 @@
 #include <string>
 #include <vector>
 
-#include "event_parser.hpp"
 #include "event_sources.hpp"
 #include "support/fake_system.hpp"
 

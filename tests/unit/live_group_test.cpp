@@ -6,8 +6,7 @@
 #include <thread>
 
 #include "fake_module.hpp"
-#include "software_events.hpp"
-#include "stopped_groups.hpp"
+#include "helpers.hpp"
 #include "support/allocation_counter.hpp"
 
 using Catch::Matchers::ContainsSubstring;

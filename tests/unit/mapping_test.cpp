@@ -4,8 +4,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <utility>
 
-#include "error_from.hpp"
 #include "fake_module.hpp"
+#include "helpers.hpp"
 
 using metagroup::Cause;
 using metagroup::Device;

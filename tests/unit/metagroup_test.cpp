@@ -14,10 +14,11 @@
 #include <filesystem>
 #include <metagroup/delta.hpp>
 #include <stdexcept>
+#include <thread>
 
-#include "error_from.hpp"
 #include "fake_module.hpp"
-#include "software_events.hpp"
+#include "helpers.hpp"
+#include "support/allocation_counter.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
@@ -271,4 +272,108 @@ TEST_CASE("backends have names") {
     CHECK(to_string(Backend::module) == "module");
     CHECK(to_string(Backend::per_fd) == "per_fd");
     CHECK(to_string(Backend{9}) == "unknown");
+}
+
+namespace {
+
+MetaGroup::Options on_one_cpu(const char* events) {
+    MetaGroup::Options options;
+    options.groups = metagroup::parse_events(events);
+    options.cpus = metagroup::CpuList({first_cpu()});
+    options.backend = Backend::per_fd;
+    return options;
+}
+
+Status status(MetaGroup& mg) {
+    Snapshot shot;
+    mg.read(shot);
+    return shot[0].status();
+}
+
+}  // namespace
+
+TEST_CASE("a group that stands still was dissolved, also if its CPU is online") {
+    need_software_events();
+    MetaGroup mg = MetaGroup::open(on_one_cpu("cpu-clock"));
+    stop_clocks();
+    CHECK(status(mg) == Status::ok);
+    std::this_thread::sleep_for(kLongStop);
+    CHECK(status(mg) == Status::offline);
+    mg.enable();
+    CHECK(status(mg) == Status::offline);
+}
+
+TEST_CASE("a group of a cgroup that does not run stands still, but has its siblings") {
+    need_software_events();
+    MetaGroup::Options options = on_one_cpu("{cpu-clock,page-faults}");
+    options.cgroup.assign(1, '/');  // gcc 12 warns of "/"
+    MetaGroup mg = [&] {
+        try {
+            return MetaGroup::open(options);
+        } catch (const metagroup::Error& error) {
+            SKIP(error.what());
+            throw;
+        }
+    }();
+    stop_clocks();
+    CHECK(status(mg) == Status::ok);
+    std::this_thread::sleep_for(kLongStop);
+    CHECK(status(mg) == Status::ok);
+    remove_event(perf_descriptors().back());
+    CHECK(status(mg) == Status::offline);
+}
+
+TEST_CASE("a group that has lost a sibling counts for as long as its clock advances") {
+    need_software_events();
+    MetaGroup mg = MetaGroup::open(on_one_cpu("{cpu-clock,page-faults}"));
+    CHECK(status(mg) == Status::ok);
+    remove_event(perf_descriptors().back());
+    std::this_thread::sleep_for(kLongStop);
+    CHECK(status(mg) == Status::ok);
+}
+
+TEST_CASE("reading and decoding do not allocate once the snapshot is large enough") {
+    need_software_events();
+    const FakeModule module;
+    const Backend backend = GENERATE(Backend::module, Backend::per_fd);
+    MetaGroup::Options options;
+    options.groups = metagroup::parse_events("{cpu-clock,page-faults},cs");
+    options.backend = backend;
+    options.device = FakeModule::path();
+    MetaGroup mg = MetaGroup::open(options);
+    Snapshot older;
+    Snapshot newer;
+    const metagroup::CpuList cpus = metagroup::CpuList::online();
+    mg.read(older);
+    mg.read(newer, cpus);
+    double sum = 0;
+    std::size_t counted = 0;
+    const AllocationCounter allocations;
+    for (int round = 0; round < 100; ++round) {
+        older.swap(newer);
+        mg.read(newer, cpus);
+        const Delta delta(older, newer);
+        for (std::size_t i = 0; i < delta.size(); ++i) {
+            const auto member = delta[i];
+            for (std::size_t event = 0; event < member.newer().nr(); ++event) {
+                sum += member.scaled(event).value_or(0);
+                ++counted;
+            }
+        }
+        sum += static_cast<double>(newer.skew_ns());
+    }
+    CHECK(allocations.count() == 0);
+    CHECK(counted == std::size_t{300} * cpus.size());
+    CHECK(sum > 0);
+}
+
+TEST_CASE("the allocation counter counts") {
+    const AllocationCounter allocations;
+    const Snapshot shot = [] {
+        Snapshot grown;
+        grown.prepare(1000);
+        return grown;
+    }();
+    CHECK(allocations.count() > 0);
+    CHECK(shot.capacity() >= 1000);
 }

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "error_from.hpp"
+#include "helpers.hpp"
 #include "support/synthetic_stream.hpp"
 #include "support/temp_tree.hpp"
 

@@ -11,7 +11,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "error_from.hpp"
+#include "helpers.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/frame_builder.hpp"
 

@@ -14,10 +14,9 @@
 #include <utility>
 #include <vector>
 
-#include "error_from.hpp"
 #include "fake_module.hpp"
 #include "fake_ring.hpp"
-#include "software_events.hpp"
+#include "helpers.hpp"
 #include "support/allocation_counter.hpp"
 
 using Catch::Matchers::ContainsSubstring;

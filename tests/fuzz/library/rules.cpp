@@ -15,7 +15,7 @@
 #include <system_error>
 #include <utility>
 
-#include "event_parser.hpp"
+#include "event_sources.hpp"
 
 namespace metagroup::fuzz {
 namespace {

@@ -1,21 +1,38 @@
 // SPDX-License-Identifier: MIT
+#include "event_sources.hpp"
+
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
 #include <string>
 
-#include "event_sources.hpp"
+#include "support/fake_system.hpp"
 #include "support/temp_tree.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+using metagroup::Cause;
+using metagroup::Error;
 using metagroup::EventSpec;
 using metagroup::detail::parse_format;
+using metagroup::detail::pfm_encode;
+using metagroup::detail::pfm_events;
+using metagroup::detail::pfm_variants;
+using metagroup::detail::PfmEvent;
+using metagroup::detail::PfmStatus;
 using metagroup::detail::SpecError;
 using metagroup::detail::SysfsPmu;
 using metagroup::detail::SystemPaths;
+using metagroup::detail::tracepoint_id;
+using metagroup::detail::tracepoint_names;
 
 namespace {
 
@@ -168,4 +185,133 @@ TEST_CASE("only directories with a type are PMUs") {
 TEST_CASE("files that describe an event are not listed") {
     const FakePmus pmus;
     CHECK(SysfsPmu::find(pmus.paths, "uncore")->events() == std::vector<std::string>{"energy"});
+}
+
+TEST_CASE("libpfm4 encodes events of its PMU perf on every machine") {
+    perf_event_attr attr{};
+    REQUIRE(pfm_encode("perf::CYCLES", attr).status == PfmStatus::ok);
+    CHECK(attr.type == PERF_TYPE_HARDWARE);
+    CHECK(attr.config == PERF_COUNT_HW_CPU_CYCLES);
+    CHECK(attr.size == sizeof(attr));
+}
+
+TEST_CASE("a libpfm4 event without modifiers filters nothing") {
+    perf_event_attr attr{};
+    REQUIRE(pfm_encode("PERF_COUNT_HW_INSTRUCTIONS", attr).status == PfmStatus::ok);
+    CHECK(attr.exclude_user == 0);
+    CHECK(attr.exclude_kernel == 0);
+    CHECK(attr.exclude_hv == 0);
+    CHECK(attr.exclude_guest == 0);
+}
+
+TEST_CASE("libpfm4's own modifiers are kept") {
+    perf_event_attr attr{};
+    REQUIRE(pfm_encode("perf::CYCLES:u=1:k=0", attr).status == PfmStatus::ok);
+    CHECK(attr.exclude_kernel == 1);
+    CHECK(attr.exclude_user == 0);
+}
+
+TEST_CASE("an event unknown to libpfm4 leaves the attribute alone") {
+    perf_event_attr attr{};
+    attr.config = 42;
+    CHECK(pfm_encode("NO_SUCH_EVENT", attr).status == PfmStatus::not_found);
+    CHECK(attr.config == 42);
+}
+
+TEST_CASE("a refused unit mask or modifier of a known event is explained") {
+    perf_event_attr attr{};
+    const auto result = pfm_encode("perf::CYCLES:nonsense", attr);
+    CHECK(result.status == PfmStatus::refused);
+    CHECK(result.diagnosis.reason.find("\"perf::CYCLES:nonsense\"") != std::string::npos);
+    CHECK(result.diagnosis.reason.find("\"perf::CYCLES\"") != std::string::npos);
+}
+
+TEST_CASE("periods and CPUs within an event are refused") {
+    perf_event_attr attr{};
+    CHECK(pfm_encode("perf::CYCLES:period=1000", attr).status == PfmStatus::refused);
+    CHECK(pfm_encode("perf::CYCLES:cpu=1", attr).status == PfmStatus::refused);
+}
+
+TEST_CASE("the list of libpfm4's events has those of its PMU perf") {
+    const auto events = pfm_events();
+    CHECK(std::any_of(events.begin(), events.end(), [](const PfmEvent& event) {
+        return event.pmu == "perf" && event.name == "PERF_COUNT_HW_CPU_CYCLES";
+    }));
+}
+
+TEST_CASE("an event with unit masks has a variant for each that libpfm4 takes") {
+    const auto variants = pfm_variants({"perf", "PERF_COUNT_HW_CACHE_L1D", "cache"});
+    const auto found = std::find_if(variants.begin(), variants.end(), [](const PfmEvent& event) {
+        return event.name == "PERF_COUNT_HW_CACHE_L1D:WRITE";
+    });
+    REQUIRE(found != variants.end());
+    CHECK(found->pmu == "perf");
+    CHECK(found->description.starts_with("cache: "));
+    perf_event_attr attr{};
+    CHECK(pfm_encode("perf::" + found->name, attr).status == PfmStatus::ok);
+}
+
+namespace {
+
+struct FakeTracefs : metagroup::test::FakeSystem {
+    FakeTracefs()
+        : FakeSystem({{"tracing/events/sched/sched_waking/id", "315"},
+                      {"tracing/events/sched/filter", "none"},
+                      {"tracing/events/irq/irq_handler_entry/id", "77"},
+                      {"tracing/events/odd/odd/id", "12x"}}) {}
+};
+
+}  // namespace
+
+TEST_CASE("a tracepoint's number is looked up wherever tracefs is") {
+    const FakeTracefs fake;
+    CHECK(tracepoint_id("sched", "sched_switch", fake.paths) == 314);
+    CHECK(tracepoint_id("irq", "irq_handler_entry", fake.paths) == 77);
+}
+
+TEST_CASE("an unknown tracepoint suggests similar ones") {
+    const FakeTracefs fake;
+    CHECK_THROWS_MATCHES(tracepoint_id("sched", "sched_swich", fake.paths), SpecError,
+                         MessageMatches(ContainsSubstring("did you mean \"sched:sched_switch\"")));
+    CHECK_THROWS_AS(tracepoint_id("..", "x", fake.paths), SpecError);
+    CHECK_THROWS_AS(tracepoint_id("sched", "", fake.paths), SpecError);
+    CHECK_THROWS_AS(tracepoint_id("sched", std::string(300, 't'), fake.paths), SpecError);
+    CHECK_THROWS_AS(tracepoint_id("odd", "odd", fake.paths), SpecError);
+}
+
+TEST_CASE("a tracepoint that only root may read has a cause of its own") {
+    const FakeTracefs fake;
+    const std::string id = fake.tree.path("tracing/events/irq/irq_handler_entry/id");
+    REQUIRE(chmod(id.c_str(), 0) == 0);
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        if (geteuid() == 0 && setuid(65534) != 0) _exit(2);
+        try {
+            tracepoint_id("irq", "irq_handler_entry", fake.paths);
+        } catch (const Error& error) {
+            const bool right = error.cause() == Cause::no_trace_permission &&
+                               error.code().value() == EACCES && !error.remedy().empty();
+            _exit(right ? 0 : 1);
+        }
+        _exit(3);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+}
+
+TEST_CASE("without tracefs the remedy mounts it") {
+    SystemPaths paths;
+    paths.tracefs = {"/nonexistent"};
+    CHECK_THROWS_MATCHES(tracepoint_id("sched", "sched_switch", paths), SpecError,
+                         MessageMatches(ContainsSubstring("mount -t tracefs")));
+    CHECK(tracepoint_names(paths).empty());
+}
+
+TEST_CASE("the list of tracepoints leaves control files out") {
+    const FakeTracefs fake;
+    CHECK(tracepoint_names(fake.paths) == std::vector<std::string>{"irq:irq_handler_entry",
+                                                                   "odd:odd", "sched:sched_switch",
+                                                                   "sched:sched_waking"});
 }

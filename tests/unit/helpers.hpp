@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Event groups as CPU hotplug leaves them: their clocks stand still, and they have no siblings.
+// What several unit tests need.
 #pragma once
 
 #include <fcntl.h>
@@ -12,10 +12,41 @@
 #include <chrono>
 #include <filesystem>
 #include <metagroup/detail/unique_fd.hpp>
+#include <metagroup/error.hpp>
+#include <metagroup/event_group.hpp>
+#include <metagroup/event_spec.hpp>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace metagroup::test {
+
+// The Error that an action throws, to check its parts.
+template <typename Action>
+Error error_from(Action action) {
+    try {
+        action();
+    } catch (const Error& error) {
+        return error;
+    }
+    FAIL("no error");
+    throw;
+}
+
+inline int first_cpu() {
+    return CpuList::online().cpus().front();
+}
+
+// Skips a test where the machine does not let us count software events for whole CPUs.
+inline void need_software_events() {
+    try {
+        EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
+    } catch (const std::system_error& error) {
+        SKIP(error.what());
+    }
+}
+
+// Event groups as CPU hotplug leaves them: their clocks stand still, and they have no siblings.
 
 // A clock that has stood still for so long was stopped.
 constexpr std::chrono::milliseconds kLongStop{150};
