@@ -6,13 +6,16 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <ctime>
 #include <limits>
+#include <map>
 #include <metagroup/recording.hpp>
 #include <unordered_map>
 #include <utility>
 
 #include "fields.hpp"
 #include "format.hpp"
+#include "own_timer.hpp"
 #include "perf_data.hpp"
 #include "recording_features.hpp"
 #include "system.hpp"
@@ -28,6 +31,16 @@ constexpr std::uint64_t kMaxSection = 1U << 28;
 constexpr const char* kRemedy =
     "record with: perf record -e '{cycles,instructions}:S' -a --clockid mono";
 
+// The period of an event that samples itself by a timer; 0 if it does not. Other clocks may run at
+// another speed than timers.
+std::uint64_t timer_period(const perf_event_attr& attr) {
+    constexpr std::uint64_t second = 1'000'000'000;
+    if (attr.type != PERF_TYPE_SOFTWARE || attr.config != PERF_COUNT_SW_CPU_CLOCK ||
+        attr.use_clockid == 0 || attr.clockid != CLOCK_MONOTONIC || attr.sample_period == 0)
+        return 0;
+    return attr.freq != 0 ? second / attr.sample_freq : attr.sample_period;
+}
+
 }  // namespace
 
 struct Recording::State {
@@ -36,6 +49,9 @@ struct Recording::State {
     [[noreturn]] void fail(const char* verb) const {
         throw Error(Cause::other, errno,
                     {.failed = detail::format("cannot {} recording \"{}\"", verb, name)});
+    }
+    bool has(Section section) const {
+        return section.offset <= file_size && section.size <= file_size - section.offset;
     }
     std::vector<std::byte> bytes_at(Section section) const;
     void read_events();
@@ -49,6 +65,8 @@ struct Recording::State {
     std::optional<RecordedEntry> decode(std::uint32_t type, Fields fields) const;
     std::optional<RecordedEntry> decode_sample(Fields fields) const;
     std::optional<RecordedEntry> decode_lost(Fields fields) const;
+    bool has_timer(std::size_t event) const { return !period && timers[event] > 0; }
+    std::uint64_t lost_before(const RecordedEntry& sample);
 
     std::string name;
     detail::UniqueFd file;
@@ -57,13 +75,18 @@ struct Recording::State {
     std::vector<RecordedEvent> events;
     std::unordered_map<std::uint64_t, std::size_t> by_id;
     std::vector<CpuPlace> topology;
+    std::optional<std::uint64_t> period;                          // between common deadlines
+    std::vector<std::uint64_t> timers;                            // periods, by event
+    std::map<std::pair<std::size_t, int>, detail::OwnTimer> own;  // by event and CPU
+    std::optional<RecordedEntry> held;                            // behind the loss before it
     bool finished = false;
     // The bytes of the file that were read and not yet decoded are buffer[begin, end).
     std::vector<std::byte> buffer;
     std::size_t begin = 0;
     std::size_t end = 0;
-    std::uint64_t at = 0;     // the offset of buffer[begin] in the file
-    std::uint64_t limit = 0;  // the offset of the end of the data
+    std::uint64_t at = 0;  // the offset of buffer[begin] in the file
+    // The offset of the end of the data.
+    std::uint64_t limit = std::numeric_limits<std::int64_t>::max();
 };
 
 Recording::State::State(const std::string& path)
@@ -80,7 +103,9 @@ Recording::State::State(const std::string& path)
     if (header.magic != kMagic) refuse("not a perf.data file");
     if (header.size != sizeof(header)) refuse("perf.data of a pipe is not supported");
     const bool has_features = std::ranges::any_of(header.features, [](auto word) { return word; });
+    // The size is exact with the features only, which are written last.
     finished = has_features && header.data.size > 0;
+    if (finished && has(header.data)) limit = header.data.offset + header.data.size;
     read_events();
     if (finished) read_features();
     for (std::size_t i = 0; i < events.size(); ++i)
@@ -88,10 +113,17 @@ Recording::State::State(const std::string& path)
             by_id.emplace(id, i);
     read_updates();
     check_events();
+    // An event that wakes its reader by bytes has a timer of its own.
+    const perf_event_attr& first = events.front().attr;
+    if (first.sample_type == kStreamSample && first.freq == 0 && first.sample_period > 0 &&
+        first.watermark == 0)
+        period = first.sample_period;
+    for (const RecordedEvent& event : events)
+        timers.push_back(timer_period(event.attr));
 }
 
 std::vector<std::byte> Recording::State::bytes_at(Section section) const {
-    if (section.offset > file_size || section.size > file_size - section.offset)
+    if (!has(section))
         detail::refuse_recording(
             name, section.offset,
             detail::format("{} bytes are needed, the file has {}", section.size, file_size));
@@ -153,20 +185,24 @@ void Recording::State::check_events() const {
         detail::refuse_recording(name, header.attrs.offset, "samples have no counts", kRemedy);
 }
 
+// Those that are there: the file may have been cut short.
 void Recording::State::read_features() {
     std::array<Section, 256> sections{};
-    if (header.data.offset > file_size || header.data.size > file_size - header.data.offset)
-        detail::refuse_recording(name, offsetof(Header, data), "the data exceed the file");
-    std::uint64_t offset = header.data.offset + header.data.size;
+    std::uint64_t offset = limit;
+    finished = has(header.data);
     for (unsigned bit = 0; bit < sections.size(); ++bit) {
         if ((header.features[bit / 64] >> bit % 64 & 1U) == 0) continue;
-        const auto bytes = bytes_at({offset, sizeof(Section)});
+        const Section entry{offset, sizeof(Section)};
+        finished = finished && has(entry);
+        if (!has(entry)) break;
+        const auto bytes = bytes_at(entry);
         sections[bit] = Fields(name, offset, bytes).take<Section>();
+        finished = finished && has(sections[bit]);
         offset += sizeof(Section);
     }
     const auto read = [&](Feature feature, auto&& decoder) {
         const Section section = sections[static_cast<unsigned>(feature)];
-        if (section.size == 0) return;
+        if (section.size == 0 || !has(section)) return;
         const auto bytes = bytes_at(section);
         decoder(Fields(name, section.offset, bytes));
     };
@@ -200,7 +236,8 @@ void Recording::State::read_updates() {
 void Recording::State::start() {
     at = header.data.offset;
     begin = end = 0;
-    limit = finished ? at + header.data.size : std::numeric_limits<std::int64_t>::max();
+    own.clear();
+    held.reset();
     if (at > file_size) detail::refuse_recording(name, at, "the data begin behind the end");
 }
 
@@ -306,6 +343,7 @@ std::optional<RecordedEntry> Recording::State::decode_lost(Fields fields) const 
     entry.event = find(fields, last.take<std::uint64_t>());
     const std::uint64_t type = events[entry.event].attr.sample_type;
     if ((type & PERF_SAMPLE_READ) == 0) return std::nullopt;
+    if (has_timer(entry.event)) return std::nullopt;  // next() finds all losses
     if ((type & PERF_SAMPLE_TID) != 0) fields.take(sizeof(std::uint64_t));
     entry.time_ns = fields.take<std::uint64_t>();
     if ((type & PERF_SAMPLE_ID) != 0) fields.take(sizeof(std::uint64_t));
@@ -314,6 +352,13 @@ std::optional<RecordedEntry> Recording::State::decode_lost(Fields fields) const 
     if (cpu > kMaxCpu) fields.refuse(detail::format("CPU {}", cpu));
     entry.cpu = static_cast<int>(cpu);
     return entry;
+}
+
+// Deadlines of a timer.
+std::uint64_t Recording::State::lost_before(const RecordedEntry& sample) {
+    if (sample.kind != RecordedEntry::Kind::sample || !has_timer(sample.event)) return 0;
+    return own.try_emplace({sample.event, sample.cpu}, timers[sample.event])
+        .first->second.add(sample.time_ns);
 }
 
 Recording::Recording(const std::string& path) : state_(std::make_unique<State>(path)) {}
@@ -330,12 +375,7 @@ std::optional<std::size_t> Recording::event_of(std::uint64_t id) const noexcept 
     return found->second;
 }
 std::optional<std::uint64_t> Recording::period_ns() const noexcept {
-    const perf_event_attr& attr = state_->events.front().attr;
-    // An event that wakes its reader by bytes has a timer of its own.
-    if (attr.sample_type != kStreamSample || attr.freq != 0 || attr.sample_period == 0 ||
-        attr.watermark != 0)
-        return std::nullopt;
-    return attr.sample_period;
+    return state_->period;
 }
 bool Recording::finished() const noexcept {
     return state_->finished;
@@ -345,9 +385,19 @@ std::span<const CpuPlace> Recording::topology() const& noexcept {
 }
 
 std::optional<RecordedEntry> Recording::next() {
+    if (state_->held) return std::exchange(state_->held, std::nullopt);
     perf_event_header record{};
     while (const auto fields = state_->next_record(record)) {
-        if (auto entry = state_->decode(record.type, *fields)) return entry;
+        auto entry = state_->decode(record.type, *fields);
+        if (!entry) continue;
+        const std::uint64_t lost = state_->lost_before(*entry);
+        if (lost == 0) return entry;
+        state_->held = entry;
+        return RecordedEntry{.kind = RecordedEntry::Kind::lost,
+                             .time_ns = entry->time_ns,
+                             .cpu = entry->cpu,
+                             .event = entry->event,
+                             .lost = lost};
     }
     return std::nullopt;
 }

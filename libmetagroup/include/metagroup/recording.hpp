@@ -32,7 +32,8 @@ struct RecordedEvent {
 struct RecordedEntry {
     enum class Kind {
         sample,  ///< counts of a group on a CPU
-        lost,    ///< samples that are missing there
+        lost,    ///< samples that are missing there: those that the kernel reports, or if a timer
+                 ///< samples (cpu-clock, on CLOCK_MONOTONIC), all its deadlines without one
         round,   ///< later records are not older than the records before the last round
     };
     Kind kind = Kind::round;
@@ -44,7 +45,8 @@ struct RecordedEntry {
 };
 
 /// Reads a recording from its begin to its end. The file may be damaged: every error names file,
-/// offset and reason. A file whose writer was killed is read up to its last whole record.
+/// offset and reason. A file whose writer was killed, or that was cut short, is read up to its last
+/// whole record.
 /// Move-only.
 class METAGROUP_API Recording {
   public:
@@ -63,7 +65,7 @@ class METAGROUP_API Recording {
     /// Nanoseconds between two deadlines of a stream; no value if the samples have no common
     /// deadlines, as those of `perf record`.
     [[nodiscard]] std::optional<std::uint64_t> period_ns() const noexcept;
-    /// False if the writer did not finish the file.
+    /// False if the writer did not finish the file, or if the file was cut short.
     [[nodiscard]] bool finished() const noexcept;
     /// By CPU number; empty if the file has no topology.
     [[nodiscard]] std::span<const CpuPlace> topology() const& noexcept;
