@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
 // metagroup record by its command line, and what report and perf read of it.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <metagroup/recording.hpp>
 #include <string>
+#include <vector>
 
 #include "program.hpp"
+#include "record/timing.hpp"
+#include "support/synthetic_stream.hpp"
 #include "support/temp_tree.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -118,6 +126,77 @@ TEST_CASE("Without the module record says that CPUs have timers of their own") {
     CHECK_THAT(outcome.text, ContainsSubstring("timer of its own") && ContainsSubstring("reason"));
     CHECK_FALSE(metagroup::Recording(here.tree.path("perf.data")).period_ns());
     CHECK(here.run(METAGROUP_TOOL " report perf.data").status == 0);
+}
+
+TEST_CASE("Without the module every deadline between two samples is a sample or lost") {
+    const Directory here;
+    const auto [losses, options] = GENERATE(
+        table<bool, std::string>({{false, "-F 1000 --duration 500ms"},
+                                  // The process cannot drain the rings for half of the time.
+                                  {true,
+                                   "-F 10000 --ring-size 4K --duration 600ms & pid=$!; "
+                                   "sleep 0.2; kill -STOP $pid; sleep 0.3; "
+                                   "kill -CONT $pid; wait $pid"}}));
+    const Outcome outcome = here.record("--backend perfd " + options);
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    metagroup::Recording recording(here.tree.path("perf.data"));
+    const double period = losses ? 100'000 : 1'000'000;
+    struct Span {
+        std::uint64_t first = UINT64_MAX, last = 0, samples = 0;
+    };
+    std::map<int, Span> cpus;
+    std::uint64_t samples = 0;
+    std::uint64_t lost = 0;
+    while (const auto entry = recording.next()) {
+        if (entry->kind == metagroup::RecordedEntry::Kind::lost) lost += entry->lost;
+        if (entry->kind != metagroup::RecordedEntry::Kind::sample) continue;
+        Span& span = cpus[entry->cpu];
+        span.first = std::min(span.first, entry->time_ns);
+        span.last = std::max(span.last, entry->time_ns);
+        ++span.samples;
+        ++samples;
+    }
+    CHECK_THAT(outcome.text, ContainsSubstring("lost      " + std::to_string(lost) + " of " +
+                                               std::to_string(samples + lost) + " samples"));
+    if (losses) CHECK(lost > cpus.size() * 1000);
+    double expected = 0;
+    for (const auto& [cpu, span] : cpus)
+        expected += static_cast<double>(span.last - span.first) / period + 1;
+    // The first and the last sample may be late.
+    CHECK(std::abs(static_cast<double>(samples + lost) - expected) <=
+          2 * static_cast<double>(cpus.size()));
+}
+
+TEST_CASE("The summary has the losses that no record reports", "[no-module]") {
+    using metagroup::test::SyntheticStream;
+    std::vector<std::byte> records;
+    for (const std::uint64_t deadline : {0, 1, 5, 6})
+        for (int cpu = 0; cpu < 2; ++cpu)
+            SyntheticStream::sample(records, cpu, deadline);
+    SyntheticStream::lost(records, 1, 5, 1);  // one of those
+    tool::Timing own(SyntheticStream::period, false, 64);
+    own.add(records);
+    CHECK(own.samples() == 8);
+    CHECK(own.lost() == 6);
+    CHECK(own.lateness().count() == 0);
+    tool::Timing common(SyntheticStream::period, true, 64);
+    common.add(records);
+    common.finish();
+    CHECK(common.lost() == 1);
+    CHECK(common.lateness().max() == 2000);
+    CHECK(common.skew().max() == 1000);
+}
+
+TEST_CASE("record --quiet is --quiet-cpus") {
+    const Directory here;
+    for (const char* option : {"--quiet", "--quiet-cpus"}) {
+        const Outcome outcome =
+            here.record(std::string("--backend perfd --duration 10ms ") + option);
+        CAPTURE(option, outcome.text);
+        CHECK(outcome.status == kFailure);
+        CHECK_THAT(outcome.text, ContainsSubstring("module"));
+    }
 }
 
 TEST_CASE("perf script prints what record wrote") {

@@ -40,7 +40,10 @@ struct RecordOptions {
     void add_to(CLI::App& app);
     Stream::Options stream() const;
 
+    MetaGroup::Options counted() const;
+
     Selection selection;
+    bool quiet = false;
     std::optional<std::uint32_t> frequency;
     std::optional<nanoseconds> interval;
     std::optional<nanoseconds> duration;
@@ -54,6 +57,7 @@ void RecordOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     constexpr std::uint32_t most = 100'000;
     selection.add_options(app);
+    app.add_flag("--quiet", quiet)->group("");  // hidden: another name of --quiet-cpus
     CLI::Option* rate = add_count(app, "-F,--frequency", frequency,
                                   "samples per second, up to 100000 (default 1000)");
     rate->check(CLI::Range(std::uint32_t{1}, most));
@@ -83,8 +87,9 @@ Stream::Options RecordOptions::stream() const {
         .period = period, .ring_size = static_cast<std::size_t>(ring_size), .overwrite = overwrite};
 }
 
-MetaGroup::Options counted(const Selection& selection) {
+MetaGroup::Options RecordOptions::counted() const {
     MetaGroup::Options options = selection.options();
+    options.mode.quiet = options.mode.quiet || quiet;
     // Readers of recordings need to know which count is of which event.
     options.read_format = metagroup::default_read_format | metagroup::ReadFormat::id;
     return options;
@@ -116,10 +121,8 @@ class Record {
   private:
     using Clock = Signals::Clock;
 
-    // The samples of Backend::per_fd have timers of their own.
-    std::uint64_t common_period() const {
-        return group_.backend() == metagroup::Backend::module ? stream_.period_ns() : 0;
-    }
+    // Without the module each member has a timer of its own.
+    bool common() const { return group_.backend() == metagroup::Backend::module; }
     metagroup::RecordingWriter open_file() const;
     void record(Clock::time_point end);
     bool is_over(int signal) { return signal > 0 && (signal != SIGCHLD || child_->status()); }
@@ -143,12 +146,12 @@ class Record {
 
 Record::Record(const RecordOptions& options)
     : options_(options),
-      group_(MetaGroup::open(counted(options.selection))),
+      group_(MetaGroup::open(options.counted())),
       stream_(Stream::start(group_, options.stream())),
       writer_(open_file()),
-      timing_(common_period(), options.ring_size / 64),
+      timing_(stream_.period_ns(), common(), options.ring_size / 64),
       inputs_(signals_, {stream_.polled().begin(), stream_.polled().end()}) {
-    if (group_.backend() == metagroup::Backend::per_fd)
+    if (!common())
         fmt::print(stderr,
                    "metagroup: without the module: each CPU has a timer of its own, cpu-clock, and "
                    "its deadlines are not those of the others\n  reason: {}\n",
@@ -159,7 +162,7 @@ metagroup::RecordingWriter Record::open_file() const {
     keep_old(options_.file);
     return {options_.file,
             {.events = stream_.events(),
-             .period_ns = common_period(),
+             .period_ns = common() ? stream_.period_ns() : 0,
              .command = command_line(),
              .version = "metagroup " METAGROUP_VERSION}};
 }
