@@ -12,6 +12,7 @@
 #include <string>
 
 #include "helpers.hpp"
+#include "own_timer.hpp"
 #include "support/synthetic_stream.hpp"
 #include "support/temp_tree.hpp"
 

@@ -23,6 +23,9 @@ void damage(test::Bytes& bytes, Input& input);
 /// True if the numbers of the members rise, as they do unless damaged.
 bool rising(const SnapshotView& view);
 
+/// A target: any bytes as a perf.data file, which is read to its end or refused.
+void recording(Bytes input);
+
 /// Decodes the bytes as a FRAMED read in all ways, or checks that all refuse them.
 void decode(Bytes bytes);
 

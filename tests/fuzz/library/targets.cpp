@@ -354,6 +354,7 @@ void ring(Bytes input) {
     {"event_list", event_list},
     {"payload", payload},
     {"pmu_format", pmu_format},
+    {"recording", recording},
     {"ring", ring},
     {"snapshot", snapshot},
     {"system_files", system_files},
