@@ -3,11 +3,15 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <vector>
 
+#include "common/analysis.hpp"
 #include "program.hpp"
 #include "recorded.hpp"
 
@@ -115,6 +119,14 @@ TEST_CASE("report reads a recording that was not finished, and says so", "[no-mo
                ContainsSubstring("not finished") && ContainsSubstring("5,994,000,000"));
 }
 
+TEST_CASE("report reads a recording that was cut short, and says so", "[no-module]") {
+    const Recorded recorded;
+    std::filesystem::resize_file(recorded.path, std::filesystem::file_size(recorded.path) / 2);
+    const Outcome outcome = run_program(METAGROUP_TOOL " report " + recorded.path);
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("cut short") && ContainsSubstring("insn per cycle"));
+}
+
 TEST_CASE("report draws each figure, and a page that loads nothing", "[no-module]") {
     const Recorded recorded;
     const auto draw = [&](const std::string& option, const std::string& file) {
@@ -135,15 +147,200 @@ TEST_CASE("report draws each figure, and a page that loads nothing", "[no-module
     CHECK_THAT(svg, ContainsSubstring("<path fill=\"#fde725\" d=\"M0 2h333v1h-333z\"/>"));
 
     const std::string page = draw("--html", "page.html");
-    CHECK_THAT(page, ContainsSubstring(svg) && ContainsSubstring("<script>"));
+    CHECK_THAT(page, ContainsSubstring("\"name\":\"IPC, insn per cycle\"") &&
+                         ContainsSubstring("\"steps\":999") && ContainsSubstring("<script>"));
     CHECK_THAT(page, !ContainsSubstring("src=") && !ContainsSubstring("href="));
+}
+
+TEST_CASE("The page of report draws the part of the time that is zoomed to", "[no-module]") {
+    if (run_program("node --version").status != 0) SKIP("node is not installed");
+    const Recorded recorded;
+    const std::string page = recorded.tree.path("page.html");
+    REQUIRE(run_program(METAGROUP_TOOL " report -o /dev/null --figure cycles --html " + page + ' ' +
+                        recorded.path)
+                .status == 0);
+    const Outcome outcome = run_program("node " METAGROUP_TEST_SOURCES "/page_test.js " + page);
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    const auto lines = split(outcome.text, '\n');
+    CHECK_THAT(lines.at(0),
+               ContainsSubstring("all: drawn; cycles, /sec; CPU0; CPU1; CPU2; 3G; 0") &&
+                   ContainsSubstring("; 0.000 s; 0.200 s;"));
+    CHECK_THAT(lines.at(1),
+               ContainsSubstring("zoomed: drawn; cycles, /sec; CPU0; CPU1; CPU2; 3G") &&
+                   ContainsSubstring("; 0.4950 s; 0.4972 s;"));
+    CHECK(lines.at(2) == "value: CPU0, 0.5005 s: 999M");
+    CHECK(lines.at(3).substr(5) == lines.at(0).substr(3));  // behind "again", "all"
+}
+
+TEST_CASE("report draws PNG by rsvg-convert, and names it where it is missing", "[no-module]") {
+    const Recorded recorded;
+    const std::string picture = recorded.tree.path("picture.png");
+    const auto draw = [&](const std::string& path) {
+        return run_program("PATH=" + path + " " METAGROUP_TOOL " report -o /dev/null --plot " +
+                           picture + ' ' + recorded.path);
+    };
+    const std::string programs = recorded.tree.path("programs");
+    const Outcome missing = draw(programs);
+    CHECK(missing.status == kFailure);
+    CHECK_THAT(missing.text,
+               ContainsSubstring("rsvg-convert") && ContainsSubstring("install librsvg2-bin"));
+    std::filesystem::create_directory(programs);
+    const std::string program = programs + "/rsvg-convert";
+    const auto install = [&](const char* script) {
+        std::ofstream(program) << "#!/bin/sh\n" << script;
+        std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+    };
+    install("exec /bin/cat >\"${1#--output=}\"\n");
+    REQUIRE(draw(programs).status == 0);
+    std::ifstream stream(picture);
+    CHECK_THAT(std::string(std::istreambuf_iterator<char>(stream), {}),
+               Catch::Matchers::StartsWith("<svg ") && Catch::Matchers::EndsWith("</svg>\n"));
+    install("exit 1\n");
+    CHECK_THAT(draw(programs).text, ContainsSubstring("rsvg-convert failed"));
 }
 
 TEST_CASE("report draws no other formats", "[no-module]") {
     const Outcome outcome =
-        run_program(METAGROUP_TOOL " report --plot /tmp/x.png " + Recorded().path);
+        run_program(METAGROUP_TOOL " report --plot /tmp/x.jpg " + Recorded().path);
     CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("/tmp/x.png") && ContainsSubstring(".svg"));
+    CHECK_THAT(outcome.text, ContainsSubstring("/tmp/x.jpg") && ContainsSubstring(".svg") &&
+                                 ContainsSubstring(".png"));
+}
+
+TEST_CASE("report shows the chosen figures only", "[no-module]") {
+    const Recorded recorded;
+    std::vector<std::string> names;
+    for (const auto& line : report(recorded, "--figure lateness,IPC"))
+        if (line.contains("figure")) names.push_back(line.at("figure"));
+    CHECK(names == std::vector<std::string>{"IPC", "lateness"});
+    for (const char* options :
+         {"--figure cycles,ipc", "--figure cycl", "--figure ,", "--figure lateness --phases"}) {
+        const Outcome outcome =
+            run_program(std::string(METAGROUP_TOOL " report ") + options + ' ' + recorded.path);
+        CAPTURE(options, outcome.text);
+        CHECK(outcome.status == kFailure);
+        CHECK_THAT(outcome.text, ContainsSubstring("--figure: "));
+    }
+}
+
+TEST_CASE("report finds the phases of a recording, with the means of each figure", "[no-module]") {
+    using namespace metagroup::test;
+    const TempTree tree;
+    const std::string path = tree.path("recording");
+    const SyntheticStream stream{.cpus = 1};
+    metagroup::RecordingWriter writer(path, stream.options());
+    // A cycle each nanosecond, then four; two instructions for each, then one.
+    std::uint64_t cycles = 0;
+    std::uint64_t instructions = 0;
+    for (std::uint64_t deadline = 0; deadline <= 1000; ++deadline) {
+        const bool second = deadline > 300;
+        cycles += SyntheticStream::period * (second ? 4 : 1);
+        instructions += SyntheticStream::period * (second ? 4 : 2);
+        const std::uint64_t elapsed = (deadline + 1) * SyntheticStream::period;
+        const Bytes read = payload(SyntheticStream::format,
+                                   {{cycles, SyntheticStream::cycles_id(0)},
+                                    {instructions, SyntheticStream::instructions_id(0)}},
+                                   elapsed, elapsed);
+        Bytes record;
+        append(record, perf_event_header{PERF_RECORD_SAMPLE, 0,
+                                         static_cast<std::uint16_t>(32 + read.size())});
+        append(record, SyntheticStream::cycles_id(0));
+        append(record, SyntheticStream::time(0, deadline));
+        append(record, std::uint64_t{0});
+        record.insert(record.end(), read.begin(), read.end());
+        writer.write(record);
+    }
+    writer.finish();
+    const auto run = [&](const std::string& options) {
+        const Outcome outcome =
+            run_program(METAGROUP_TOOL " report --phases " + options + ' ' + path);
+        CAPTURE(outcome.text);
+        REQUIRE(outcome.status == 0);
+        return outcome.text;
+    };
+    std::vector<nlohmann::json> phases;
+    for (const auto& line : json_lines(run("-j --figure cycles,IPC")))
+        if (line.contains("phase")) phases.push_back(line);
+    REQUIRE(phases.size() == 4);
+    CHECK(phases[0] == nlohmann::json{{"phase", 1},
+                                      {"from", 0},
+                                      {"to", 0.3},
+                                      {"figure", "cycles"},
+                                      {"unit", "/sec"},
+                                      {"mean", 1e9}});
+    CHECK(phases[1].at("mean") == 2);
+    CHECK(phases[2] == nlohmann::json{{"phase", 2},
+                                      {"from", 0.3},
+                                      {"to", 1.0},
+                                      {"figure", "cycles"},
+                                      {"unit", "/sec"},
+                                      {"mean", 4e9}});
+    CHECK(phases[3].at("mean") == 1);
+    const auto lines = split(run("-x ';'"), '\n');
+    CHECK(std::ranges::find(lines, "phase;from;to;figure;unit;mean") != lines.end());
+    CHECK(std::ranges::find(lines, "2;0.3;1;IPC;insn per cycle;1") != lines.end());
+    CHECK_THAT(run(""), ContainsSubstring("phase 2       0.300000 s  1.000000 s  cycles "));
+}
+
+TEST_CASE("Phases are where the level of a series changes, and nowhere else", "[no-module]") {
+    std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same each time
+    std::normal_distribution<double> noise(0, 1);
+    const auto series = [&](std::vector<std::pair<std::size_t, double>> parts, double deviation) {
+        std::vector<double> values;
+        for (const auto& [steps, level] : parts)
+            for (std::size_t i = 0; i < steps; ++i)
+                values.push_back(level + deviation * noise(random));
+        return values;
+    };
+    using Begins = std::vector<std::size_t>;
+    CHECK(tool::find_phases({}) == Begins{0});
+    CHECK(tool::find_phases(series({{3, 5}}, 1)) == Begins{0});
+    CHECK(tool::find_phases(series({{500, 1e9 / 3}}, 0)) == Begins{0});
+    CHECK(tool::find_phases(series({{100, 1}, {200, 3}, {100, 2}}, 0)) == Begins{0, 100, 300});
+    // One or two steps are no phase.
+    auto spikes = series({{400, 1}}, 0);
+    spikes[17] = spikes[200] = spikes[201] = 50;
+    CHECK(tool::find_phases(spikes) == Begins{0});
+
+    int exact = 0;
+    int found_in_noise = 0;
+    for (int round = 0; round < 100; ++round) {
+        const Begins found = tool::find_phases(series({{150, 10}, {150, 14}, {100, 10}}, 1));
+        const auto near = [](std::size_t a, std::size_t b) { return a + 3 >= b && b + 3 >= a; };
+        if (found.size() == 3 && near(found[1], 150) && near(found[2], 300)) ++exact;
+        if (tool::find_phases(series({{400, 10}}, 1)).size() > 1) ++found_in_noise;
+    }
+    CHECK(exact >= 90);
+    CHECK(found_in_noise <= 5);
+}
+
+TEST_CASE("The timer that samples without the module is not shown, and its losses are",
+          "[no-module]") {
+    const metagroup::test::TempTree tree;
+    metagroup::test::SyntheticStream stream{};
+    auto options = stream.options();
+    options.period_ns = 0;
+    options.events[0].name = "timer";
+    perf_event_attr& timer = options.events[0].attr;
+    timer.type = PERF_TYPE_SOFTWARE;
+    timer.config = PERF_COUNT_SW_CPU_CLOCK;
+    timer.sample_period = metagroup::test::SyntheticStream::period;
+    timer.watermark = 1;
+    const std::string path = tree.path("recording");
+    metagroup::RecordingWriter writer(path, options);
+    stream.write(writer, 1000);
+    writer.finish();
+    const Outcome outcome =
+        run_program(METAGROUP_TOOL " report -A --plot " + tree.path("picture.svg") + ' ' + path);
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
+                                 ContainsSubstring(" CPU1        interval ") &&
+                                 ContainsSubstring("deadlines lost: 2 of 2000"));
+    std::ifstream picture(tree.path("picture.svg"));
+    CHECK_THAT(std::string(std::istreambuf_iterator<char>(picture), {}),
+               ContainsSubstring("instructions") && !ContainsSubstring("timer"));
 }
 
 TEST_CASE("report names a file that it cannot read", "[no-module]") {

@@ -61,7 +61,8 @@ class SchemaTest(LinesTest):
     def test_report(self) -> None:
         recording = os.environ["METAGROUP_RECORDING"]
         subprocess.run([os.environ["METAGROUP_RECORDER"], recording], check=True)
-        for option in ("-A", "--per-core", "--per-socket", "--per-node", "--interval=10ms"):
+        for option in ("-A", "--per-core", "--per-socket", "--per-node", "--interval=10ms",
+                       "--phases"):
             self.check_tool("report", option, recording)
 
     def test_list(self) -> None:

@@ -17,12 +17,29 @@ using Kind = RecordedEntry::Kind;
 // Histograms have integers: rates and ratios are kept in thousandths.
 constexpr double kFactor = 1000;
 
+// Without the module, a timer leads each group: it samples, and is nothing to report.
+bool is_counted(const metagroup::RecordedEvent& event) {
+    const bool timer = event.name == "timer" && event.attr.watermark != 0;
+    return (event.attr.sample_type & PERF_SAMPLE_READ) != 0 && !timer;
+}
+
 std::vector<Column> columns_of(const Recording& recording) {
     std::vector<Column> columns;
     for (const metagroup::RecordedEvent& event : recording.events())
-        if ((event.attr.sample_type & PERF_SAMPLE_READ) != 0)
-            columns.push_back({event.name, event.unit, event.scale});
+        if (is_counted(event)) columns.push_back({event.name, event.unit, event.scale});
     return columns;
+}
+
+// All rates, then all ratios.
+std::vector<Figure> figures_of(const std::vector<Column>& columns, const Metrics& metrics) {
+    std::vector<Figure> figures;
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        figures.push_back(
+            {columns[i].event, is_clock(columns[i].event) ? "CPUs utilized" : "/sec", i, false});
+    for (std::size_t i = 0; i < columns.size(); ++i)
+        if (const auto& ratio = metrics.ratio_of(i))
+            figures.push_back({std::string(ratio->name), ratio->unit, i, true});
+    return figures;
 }
 
 // Adds what was counted between two readings; nothing if the counter went back, as after a reset.
@@ -66,14 +83,13 @@ Analysis::Analysis(Recording& recording, Extent extent, const Aggregation& rows,
       interval_(interval),
       columns_(columns_of(recording)),
       metrics_(columns_),
+      figures_(figures_of(columns_, metrics_)),
       whole_(columns_, rows),
       sample_(columns_, Aggregation::one()) {
     recording_.rewind();
     std::size_t column = 0;
-    for (const metagroup::RecordedEvent& event : recording.events()) {
-        const bool read = (event.attr.sample_type & PERF_SAMPLE_READ) != 0;
-        column_of_.push_back(read ? std::optional(column++) : std::nullopt);
-    }
+    for (const metagroup::RecordedEvent& event : recording.events())
+        column_of_.push_back(is_counted(event) ? std::optional(column++) : std::nullopt);
 }
 
 double Analysis::seconds() const {
@@ -103,7 +119,7 @@ void Analysis::add(const RecordedEntry& entry) {
     if (entry.time_ns < extent_.first || entry.time_ns > extent_.last) return;
     if (!extent_.cpus.contains(entry.cpu)) return;  // the file has grown
     newest_ = std::max(newest_, entry.time_ns);
-    if (period_) add_deadline(entry);
+    add_timing(entry);
     if (entry.kind == Kind::sample) add_sample(entry);
 }
 
@@ -135,31 +151,33 @@ void Analysis::add_sample(const RecordedEntry& entry) {
         counter.interval = interval;
         counter.last = now;
     }
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
-        add_to_histogram(place, column, metrics_.rate(sample_, 0, column));
-        add_to_histogram(place, columns_.size() + column, metrics_.ratio(sample_, 0, column));
+    constexpr double largest = 1e15;
+    for (std::size_t i = 0; i < figures_.size(); ++i) {
+        const auto metric = figures_[i].of(metrics_, sample_, 0);
+        if (!metric || !(metric->value >= 0)) continue;
+        histograms_[{place, i}].add(
+            static_cast<std::uint64_t>(std::llround(std::min(metric->value, largest) * kFactor)));
     }
 }
 
-void Analysis::add_to_histogram(std::size_t place, std::size_t figure,
-                                const std::optional<Metric>& metric) {
-    constexpr double largest = 1e15;
-    if (!metric || !(metric->value >= 0)) return;
-    histograms_[{place, figure}].add(
-        static_cast<std::uint64_t>(std::llround(std::min(metric->value, largest) * kFactor)));
-}
-
-void Analysis::add_deadline(const RecordedEntry& entry) {
+void Analysis::add_timing(const RecordedEntry& entry) {
     const std::size_t place = rows_.index_of(entry.cpu);
-    Cpu& cpu = cpus_[entry.cpu];
-    // The members of a CPU have the same time.
-    std::uint64_t& newest = entry.kind == Kind::lost ? cpu.last_loss : cpu.last_sample;
-    if (std::exchange(newest, entry.time_ns) == entry.time_ns) return;
-    if (entry.kind == Kind::lost) {
-        lost_[place] += entry.lost;
+    Lane& lane = lanes_[{period_ ? 0 : entry.event, entry.cpu}];
+    const bool lost = entry.kind == Kind::lost;
+    const std::uint64_t before =
+        std::exchange(lost ? lane.last_loss : lane.last_sample, entry.time_ns);
+    // At common deadlines, the members of a CPU have the same time.
+    if (period_ && before == entry.time_ns) return;
+    Losses& losses = losses_[place];
+    losses.expected += lost ? entry.lost : 1;
+    if (lost) {
+        losses.lost += entry.lost;
         return;
     }
-    histograms_[{place, lateness_figure()}].add(entry.time_ns % *period_);
+    if (!period_ && (before == 0 || entry.time_ns < before)) return;
+    histograms_[{place, figures_.size()}].add(period_ ? entry.time_ns % *period_
+                                                      : entry.time_ns - before);
+    if (!period_) return;
     Span& span = deadlines_[nominal(entry.time_ns)];
     span.first = std::min(span.first, entry.time_ns);
     span.last = std::max(span.last, entry.time_ns);
@@ -192,25 +210,108 @@ void Analysis::end_round(std::uint64_t complete, const OnInterval& on_interval) 
 
 std::vector<Distribution> Analysis::distributions() const {
     std::vector<Distribution> found;
-    const std::size_t columns = columns_.size();
     for (const auto& [key, histogram] : histograms_) {
         const auto& [place, figure] = key;
         const Place& at = rows_.places()[place];
-        Distribution row{at.name, at.cpus, "lateness", "ns", 1, &histogram, {}};
-        if (figure == lateness_figure()) {
-            const auto lost = lost_.find(place);
-            row.lost = lost == lost_.end() ? 0 : lost->second;
+        Distribution row{at.name,    at.cpus, period_ ? "lateness" : "interval", "ns", 1,
+                         &histogram, {}};
+        if (figure == figures_.size()) {
+            const Losses& losses = losses_.at(place);
+            row.lost = losses.lost;
+            row.expected = losses.expected;
         } else {
-            const std::string& event = columns_[figure % columns].event;
-            const auto& ratio = metrics_.ratio_of(figure % columns);
             row.factor = kFactor;
-            row.name = figure < columns ? event : ratio->name;
-            row.unit = figure >= columns ? ratio->unit : is_clock(event) ? "CPUs utilized" : "/sec";
+            row.name = figures_[figure].name;
+            row.unit = figures_[figure].unit;
         }
         found.push_back(std::move(row));
     }
     if (skew_.count() > 0) found.push_back({"", extent_.cpus.size(), "skew", "ns", 1, &skew_, {}});
     return found;
+}
+
+Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation& rows,
+                   std::vector<Figure> figures, std::uint64_t most)
+    : rows_(rows), figures_(std::move(figures)) {
+    // Whole periods, so that all steps have as many samples.
+    const std::uint64_t unit = recording.period_ns().value_or(1);
+    const std::uint64_t time =
+        std::max<std::uint64_t>((extent.last / unit - extent.first / unit) * unit, 1);
+    const std::uint64_t interval = (time / most / unit + 1) * unit;
+    interval_ = static_cast<double>(interval) / 1e9;
+    steps_ = static_cast<std::size_t>((time - 1) / interval + 1);
+    values_.assign(figures_.size() * steps_ * places().size(), -1);
+    Analysis analysis(recording, extent, rows, interval);
+    analysis.run([&](double end, const Totals& totals) {
+        const double at = std::ceil(end / interval_ - 1e-6) - 1;
+        const auto step =
+            static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(steps_ - 1)));
+        for (std::size_t i = 0; i < figures_.size(); ++i)
+            for (std::size_t place = 0; place < places().size(); ++place) {
+                const auto metric = figures_[i].of(analysis.metrics(), totals, place);
+                if (metric && std::isfinite(metric->value))
+                    values_[(i * steps_ + step) * places().size() + place] = metric->value;
+            }
+    });
+}
+
+double Timeline::highest(std::size_t figure) const {
+    const auto begin =
+        values_.begin() + static_cast<std::ptrdiff_t>(figure * steps_ * places().size());
+    const auto size = static_cast<std::ptrdiff_t>(steps_ * places().size());
+    return std::max(*std::max_element(begin, begin + size), 0.0);
+}
+
+std::vector<std::size_t> find_phases(std::span<const double> series) {
+    constexpr std::size_t window = 5;
+    const std::size_t n = series.size();
+    const std::size_t least = std::max<std::size_t>(n / 100, window);  // steps of a phase
+    std::vector<std::size_t> begins{0};
+    if (n < 2 * least) return begins;
+    const auto median = [](std::vector<double> values) {
+        const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+        std::nth_element(values.begin(), middle, values.end());
+        return *middle;
+    };
+    // Medians of neighbours: one or two steps are no phase.
+    std::vector<double> smooth;
+    std::vector<double> changes;
+    std::vector<double> sums{0};
+    for (std::size_t i = 0; i < n; ++i) {
+        const auto near = series.subspan(std::min(i - std::min(i, window / 2), n - window), window);
+        smooth.push_back(median({near.begin(), near.end()}));
+        sums.push_back(sums.back() + smooth.back());
+        if (i > 0) changes.push_back(std::abs(series[i] - series[i - 1]));
+    }
+    const auto [low, high] = std::ranges::minmax(smooth);
+    // The noise is in the changes from step to step: the median of |x - y| of a normal distribution
+    // is 0.954 of its deviation. The least that is distinguished: a part of the range and of the
+    // height.
+    const double noise = std::max({median(changes) / 0.954, (high - low) / 100, high / 1000});
+    const double penalty = 3 * noise * noise * std::log(static_cast<double>(n));
+    std::vector<std::pair<std::size_t, std::size_t>> open{{0, n}};
+    while (!open.empty()) {
+        const auto [first, last] = open.back();
+        open.pop_back();
+        std::size_t best = 0;
+        double most = penalty;
+        for (std::size_t cut = first + least; cut + least <= last; ++cut) {
+            const auto before = static_cast<double>(cut - first);
+            const auto after = static_cast<double>(last - cut);
+            const double change =
+                (sums[cut] - sums[first]) / before - (sums[last] - sums[cut]) / after;
+            const double gain = change * change * before * after / (before + after);
+            if (gain <= most) continue;
+            most = gain;
+            best = cut;
+        }
+        if (best == 0) continue;
+        begins.push_back(best);
+        open.emplace_back(first, best);
+        open.emplace_back(best, last);
+    }
+    std::ranges::sort(begins);
+    return begins;
 }
 
 }  // namespace tool

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The samples of a recording, added up over intervals, and the distributions of their figures.
+// The figures over time, and the phases of the time.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <metagroup/cpu_list.hpp>
 #include <metagroup/recording.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -31,6 +33,19 @@ struct Extent {
 // \throws std::runtime_error if there are none. \throws as Recording::next().
 Extent find_extent(metagroup::Recording& recording, std::uint64_t since, std::uint64_t until);
 
+// The rate of an event, or the ratio of two.
+struct Figure {
+    std::string name;
+    std::string_view unit;
+    std::size_t column = 0;
+    bool ratio = false;
+
+    std::optional<Metric> of(const Metrics& metrics, const Totals& totals,
+                             std::size_t place) const {
+        return ratio ? metrics.ratio(totals, place, column) : metrics.rate(totals, place, column);
+    }
+};
+
 // The distribution of a figure over samples. Its values were multiplied by `factor`.
 struct Distribution {
     std::string_view place;  // empty: of all CPUs together
@@ -39,7 +54,8 @@ struct Distribution {
     std::string_view unit;
     double factor = 1;
     const Histogram* values = nullptr;
-    std::optional<std::uint64_t> lost;  // deadlines that have no sample
+    std::optional<std::uint64_t> lost;  // samples of the place
+    std::uint64_t expected = 0;         // with the lost ones
 
     double quantile(double part) const {
         return static_cast<double>(values->quantile(part)) / factor;
@@ -66,6 +82,7 @@ class Analysis {
 
     const std::vector<Column>& columns() const { return columns_; }
     const Metrics& metrics() const { return metrics_; }
+    const std::vector<Figure>& figures() const { return figures_; }
     // Seconds from the first sample to the last.
     double seconds() const;
     // After the last step: from the first sample to the last.
@@ -92,16 +109,18 @@ class Analysis {
         std::uint64_t last = 0;
     };
 
-    struct Cpu {
+    struct Lane {
         std::uint64_t last_sample = 0;  // ns
         std::uint64_t last_loss = 0;
+    };
+    struct Losses {
+        std::uint64_t lost = 0;
+        std::uint64_t expected = 0;
     };
 
     void add(const metagroup::RecordedEntry& entry);
     void add_sample(const metagroup::RecordedEntry& entry);
-    void add_to_histogram(std::size_t place, std::size_t figure,
-                          const std::optional<Metric>& metric);
-    void add_deadline(const metagroup::RecordedEntry& entry);
+    void add_timing(const metagroup::RecordedEntry& entry);
     void end_interval(Counter& counter);
     void end_round(std::uint64_t complete, const OnInterval& on_interval);
     void finish(const OnInterval& on_interval);
@@ -110,7 +129,6 @@ class Analysis {
         return period_ ? time - time % *period_ : time;
     }
     std::uint64_t interval_of(std::uint64_t time) const;
-    std::size_t lateness_figure() const { return 2 * columns_.size(); }
 
     metagroup::Recording& recording_;
     const Aggregation& rows_;
@@ -120,18 +138,51 @@ class Analysis {
     std::vector<std::optional<std::size_t>> column_of_;  // by event
     std::vector<Column> columns_;
     Metrics metrics_;
+    std::vector<Figure> figures_;
     Totals whole_;
     Totals sample_;  // the counts since the sample before, in one place
     std::unordered_map<std::uint64_t, Counter> counters_;  // by identifier
     std::map<std::uint64_t, Totals> intervals_;            // that are not complete
     std::map<std::uint64_t, Span> deadlines_;              // that are not complete
-    // By place and figure: the rate of each column, the ratio of each column, the lateness.
+    // By place and figure. Behind the last figure: the lateness, or without common deadlines the
+    // time between two samples.
     std::map<std::pair<std::size_t, std::size_t>, Histogram> histograms_;
     Histogram skew_;
-    std::uint64_t newest_ = 0;                   // ns
-    std::uint64_t complete_ = 0;                 // ns; no later entry is older
-    std::map<std::size_t, std::uint64_t> lost_;  // deadlines, by place
-    std::map<int, Cpu> cpus_;
+    std::uint64_t newest_ = 0;              // ns
+    std::uint64_t complete_ = 0;            // ns; no later entry is older
+    std::map<std::size_t, Losses> losses_;  // by place
+    // By CPU; without common deadlines by event and CPU.
+    std::map<std::pair<std::size_t, int>, Lane> lanes_;
 };
+
+// Figures of places over time, in steps of whole periods.
+class Timeline {
+  public:
+    // Reads the recording from its start. There are not more than `most` steps.
+    Timeline(metagroup::Recording& recording, const Extent& extent, const Aggregation& rows,
+             std::vector<Figure> figures, std::uint64_t most);
+
+    const std::vector<Figure>& figures() const { return figures_; }
+    const std::vector<Place>& places() const { return rows_.places(); }
+    double interval() const { return interval_; }  // seconds of a step
+    std::size_t steps() const { return steps_; }
+    // Negative: not known.
+    double at(std::size_t figure, std::size_t step, std::size_t place) const {
+        return values_[(figure * steps_ + step) * places().size() + place];
+    }
+    double highest(std::size_t figure) const;
+
+  private:
+    const Aggregation& rows_;
+    std::vector<Figure> figures_;
+    double interval_ = 0;
+    std::size_t steps_ = 0;
+    std::vector<double> values_;  // by figure, step and place
+};
+
+// The begins of the phases of a series, in each of which its values are about the same: binary
+// segmentation. A phase is divided where that reduces the sum of squares most, and by more than 3
+// log(n) times the variance of the noise, an information criterion as that of Schwarz.
+std::vector<std::size_t> find_phases(std::span<const double> series);
 
 }  // namespace tool

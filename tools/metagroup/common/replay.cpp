@@ -17,7 +17,9 @@ using metagroup::Recording;
 Recording opened(const std::string& file) {
     Recording recording(file);
     if (!recording.finished())
-        fmt::print(stderr, "metagroup: {} was not finished; all whole records of it are read\n",
+        fmt::print(stderr,
+                   "metagroup: {} was not finished, or was cut short; all whole records of it are "
+                   "read\n",
                    file);
     return recording;
 }

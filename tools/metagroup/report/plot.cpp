@@ -2,14 +2,25 @@
 #include "report/plot.hpp"
 
 #include <fmt/format.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <iterator>
+#include <metagroup/detail/unique_fd.hpp>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <system_error>
 #include <utility>
+#include <vector>
 
+#include "common/output.hpp"
 #include "common/text.hpp"
+#include "report/page.hpp"
 
 namespace tool {
 namespace {
@@ -29,6 +40,10 @@ constexpr std::size_t kShades = 32;
 
 constexpr auto kQuantiles = std::to_array<std::pair<double, const char*>>(
     {{1, "#d1495b"}, {0.99, "#edae49"}, {0.9, "#66a182"}, {0.5, "#2e4057"}});
+
+std::string name_of_quantile(double part) {
+    return part == 1 ? "max of CPUs" : fmt::format("p{:.0f} of CPUs", 100 * part);
+}
 
 std::string colour(std::size_t shade) {
     const double at = static_cast<double>(shade) * (kColours.size() - 1) / (kShades - 1);
@@ -62,121 +77,37 @@ void put_text(std::string& svg, double x, double y, const char* anchor, std::str
         escaped(text));
 }
 
-// Zooms by the wheel, moves by dragging, shows all again by a double click.
-constexpr const char* kScript = R"(
-const svg = document.querySelector('svg');
-const whole = svg.getAttribute('viewBox').split(' ').map(Number);
-let view = [...whole], held = null;
-const show = () => svg.setAttribute('viewBox', view.join(' '));
-const place = event => {
-  const box = svg.getBoundingClientRect();
-  return [view[0] + (event.clientX - box.left) / box.width * view[2],
-          view[1] + (event.clientY - box.top) / box.height * view[3]];
-};
-svg.addEventListener('wheel', event => {
-  event.preventDefault();
-  const factor = event.deltaY < 0 ? 0.8 : 1.25, [x, y] = place(event);
-  view = [x + (view[0] - x) * factor, y + (view[1] - y) * factor,
-          view[2] * factor, view[3] * factor];
-  show();
-}, {passive: false});
-svg.onpointerdown = event => { held = place(event); svg.setPointerCapture(event.pointerId); };
-svg.onpointermove = event => {
-  if (!held) return;
-  const [x, y] = place(event);
-  view[0] += held[0] - x;
-  view[1] += held[1] - y;
-  show();
-};
-svg.onpointerup = () => { held = null; };
-svg.ondblclick = () => { view = [...whole]; show(); };
-)";
-
-}  // namespace
-
-Plot::Plot(const Aggregation& rows, const std::vector<Column>& columns, const Metrics& metrics,
-           double interval, std::size_t steps)
-    : rows_(rows), metrics_(metrics), interval_(interval), steps_(steps) {
-    const std::vector<double> unknown(steps * rows.places().size(), -1);
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-        const char* unit = is_clock(columns[i].event) ? ", CPUs utilized" : ", /sec";
-        panels_.push_back({columns[i].event + unit, i, false, unknown});
-        if (const auto& ratio = metrics.ratio_of(i))
-            panels_.push_back({fmt::format("{}, {}", ratio->name, ratio->unit), i, true, unknown});
-    }
+// Of a heat map.
+double height_of(const Timeline& timeline) {
+    return std::clamp(16.0 * static_cast<double>(timeline.places().size()), 48.0, 320.0);
 }
 
-void Plot::add(double end, const Totals& totals) {
-    const double at = std::ceil(end / interval_ - 1e-6) - 1;
-    const auto step =
-        static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(steps_ - 1)));
-    const std::size_t cpus = rows_.places().size();
-    for (Panel& panel : panels_) {
-        for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
-            const auto metric = panel.ratio ? metrics_.ratio(totals, cpu, panel.column)
-                                            : metrics_.rate(totals, cpu, panel.column);
-            if (metric && std::isfinite(metric->value))
-                panel.values[step * cpus + cpu] = metric->value;
-        }
-    }
+std::string title_of(const Figure& figure) {
+    return fmt::format("{}, {}", figure.name, figure.unit);
 }
 
-double Plot::map_height() const {
-    return std::clamp(16.0 * static_cast<double>(rows_.places().size()), 48.0, 320.0);
-}
-
-std::string Plot::svg(std::string_view title) const {
-    const double panel = map_height() + kLines + kGap;
-    const double height = kTitle + panel * static_cast<double>(panels_.size());
-    std::string svg;
-    put(svg,
-        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" "
-        "font-family=\"sans-serif\" font-size=\"12\">\n"
-        "<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n<g font-size=\"18\">\n",
-        kWidth, height, kWidth, height);
-    put_text(svg, kLeft, 28, "start", title);
-    svg += "</g>\n";
-    for (std::size_t i = 0; i < panels_.size(); ++i)
-        draw(svg, panels_[i], kTitle + panel * static_cast<double>(i));
-    return svg + "</svg>\n";
-}
-
-std::string Plot::html(std::string_view title) const {
-    return fmt::format(
-        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{}</title>\n"
-        "<style>svg {{ width: 100%; cursor: grab }}</style>\n{}<script>{}</script>\n</html>\n",
-        escaped(title), svg(title), kScript);
-}
-
-void Plot::draw(std::string& svg, const Panel& panel, double top) const {
-    const double highest = *std::ranges::max_element(panel.values);
-    put(svg, "<g font-size=\"14\" font-weight=\"bold\">");
-    put_text(svg, kLeft, top + 14, "start", panel.name);
-    svg += "</g>\n";
-    draw_map(svg, panel, top + 22, highest);
-    draw_lines(svg, panel, top + map_height() + 32, highest);
-    draw_times(svg, top + map_height() + 32 + kLines);
-}
-
-void Plot::draw_map(std::string& svg, const Panel& panel, double top, double highest) const {
-    const std::size_t cpus = rows_.places().size();
-    const double height = map_height() / static_cast<double>(cpus);
+void draw_map(std::string& svg, const Timeline& timeline, std::size_t figure, double top) {
+    const double map = height_of(timeline);
+    const double highest = timeline.highest(figure);
+    const std::size_t steps = timeline.steps();
+    const std::size_t cpus = timeline.places().size();
+    const double height = map / static_cast<double>(cpus);
     // In units of cells, so that the coordinates are short.
     put(svg,
         "<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" fill=\"#ddd\"/>\n"
         "<g transform=\"translate({0} {1}) scale({4} {5})\" shape-rendering=\"crispEdges\">\n",
-        kLeft, top, kInner, map_height(), kInner / static_cast<double>(steps_), height);
+        kLeft, top, kInner, map, kInner / static_cast<double>(steps), height);
     const auto shade_of = [&](std::size_t step, std::size_t cpu) {
-        const double number = value(panel, step, cpu);
+        const double number = timeline.at(figure, step, cpu);
         if (number < 0) return kShades;  // none
         const double part = highest > 0 ? number / highest : 0;
         return static_cast<std::size_t>(std::lround(part * (kShades - 1)));
     };
     std::array<std::string, kShades> paths;
     for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
-        for (std::size_t step = 0, end = 0; step < steps_; step = end) {
+        for (std::size_t step = 0, end = 0; step < steps; step = end) {
             const std::size_t shade = shade_of(step, cpu);
-            for (end = step + 1; end < steps_ && shade_of(end, cpu) == shade;)
+            for (end = step + 1; end < steps && shade_of(end, cpu) == shade;)
                 ++end;
             if (shade < kShades)
                 put(paths[shade], "M{} {}h{}v1h-{}z", step, cpu, end - step, end - step);
@@ -191,31 +122,33 @@ void Plot::draw_map(std::string& svg, const Panel& panel, double top, double hig
     const auto every = static_cast<std::size_t>(std::ceil(14 / height));
     for (std::size_t cpu = 0; cpu < cpus; cpu += every)
         put_text(svg, kLeft - 6, top + (static_cast<double>(cpu) + 0.5) * height + 4, "end",
-                 rows_.places()[cpu].name);
-    const double step = map_height() / kShades;
+                 timeline.places()[cpu].name);
+    const double step = map / kShades;
     for (std::size_t shade = 0; shade < kShades; ++shade)
         put(svg, "<rect x=\"{}\" y=\"{:.2f}\" width=\"14\" height=\"{:.2f}\" fill=\"{}\"/>\n",
             kLeft + kInner + 12, top + step * static_cast<double>(kShades - 1 - shade), step + 0.5,
             colour(shade));
-    put_text(svg, kLeft + kInner + 32, top + 10, "start", short_number(std::max(highest, 0.0)));
-    put_text(svg, kLeft + kInner + 32, top + map_height(), "start", "0");
+    put_text(svg, kLeft + kInner + 32, top + 10, "start", short_number(highest));
+    put_text(svg, kLeft + kInner + 32, top + map, "start", "0");
 }
 
-void Plot::draw_lines(std::string& svg, const Panel& panel, double top, double highest) const {
+void draw_lines(std::string& svg, const Timeline& timeline, std::size_t figure, double top) {
+    const double highest = timeline.highest(figure);
+    const std::size_t steps = timeline.steps();
     const double inner = kLines - 10;
     put(svg, "<path d=\"M{0} {1}v{2}h{3}\" fill=\"none\" stroke=\"#888\"/>\n", kLeft, top, inner,
         kInner);
-    put_text(svg, kLeft - 6, top + 8, "end", short_number(std::max(highest, 0.0)));
+    put_text(svg, kLeft - 6, top + 8, "end", short_number(highest));
     put_text(svg, kLeft - 6, top + inner, "end", "0");
     double label = top + 10;
     std::vector<double> known;
     for (const auto& [part, stroke] : kQuantiles) {
         std::string path;
         bool gap = true;
-        for (std::size_t step = 0; step < steps_; ++step) {
+        for (std::size_t step = 0; step < steps; ++step) {
             known.clear();
-            for (std::size_t cpu = 0; cpu < rows_.places().size(); ++cpu)
-                if (const double number = value(panel, step, cpu); number >= 0)
+            for (std::size_t cpu = 0; cpu < timeline.places().size(); ++cpu)
+                if (const double number = timeline.at(figure, step, cpu); number >= 0)
                     known.push_back(number);
             if (std::exchange(gap, known.empty()) || known.empty()) {
                 if (known.empty()) continue;
@@ -228,27 +161,114 @@ void Plot::draw_lines(std::string& svg, const Panel& panel, double top, double h
             std::nth_element(known.begin(), known.begin() + rank, known.end());
             const double height = highest > 0 ? known[static_cast<std::size_t>(rank)] / highest : 0;
             put(path, "{:.1f} {:.1f}",
-                kLeft + kInner * (static_cast<double>(step) + 0.5) / static_cast<double>(steps_),
+                kLeft + kInner * (static_cast<double>(step) + 0.5) / static_cast<double>(steps),
                 top + inner * (1 - height));
         }
         put(svg, "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"1.5\"/>\n", path,
             stroke);
         put(svg, "<g fill=\"{}\">", stroke);
-        put_text(svg, kLeft + kInner + 12, label, "start",
-                 part == 1 ? "max of CPUs" : fmt::format("p{:.0f} of CPUs", 100 * part));
+        put_text(svg, kLeft + kInner + 12, label, "start", name_of_quantile(part));
         svg += "</g>\n";
         label += 16;
     }
 }
 
-void Plot::draw_times(std::string& svg, double bottom) const {
+void draw_times(std::string& svg, const Timeline& timeline, double bottom) {
     constexpr int ticks = 5;
-    const double seconds = interval_ * static_cast<double>(steps_);
+    const double seconds = timeline.interval() * static_cast<double>(timeline.steps());
     for (int i = 0; i <= ticks; ++i) {
         const double part = static_cast<double>(i) / ticks;
         put_text(svg, kLeft + kInner * part, bottom + 6, "middle",
                  fmt::format("{:.4g} s", seconds * part));
     }
+}
+
+void draw(std::string& svg, const Timeline& timeline, std::size_t figure, double top) {
+    const double map = height_of(timeline);
+    put(svg, "<g font-size=\"14\" font-weight=\"bold\">");
+    put_text(svg, kLeft, top + 14, "start", title_of(timeline.figures()[figure]));
+    svg += "</g>\n";
+    draw_map(svg, timeline, figure, top + 22);
+    draw_lines(svg, timeline, figure, top + map + 32);
+    draw_times(svg, timeline, top + map + 32 + kLines);
+}
+
+}  // namespace
+
+std::string svg_of(const Timeline& timeline, std::string_view title) {
+    const double panel = height_of(timeline) + kLines + kGap;
+    const double height = kTitle + panel * static_cast<double>(timeline.figures().size());
+    std::string svg;
+    put(svg,
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" "
+        "font-family=\"sans-serif\" font-size=\"12\">\n"
+        "<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n<g font-size=\"18\">\n",
+        kWidth, height, kWidth, height);
+    put_text(svg, kLeft, 28, "start", title);
+    svg += "</g>\n";
+    for (std::size_t i = 0; i < timeline.figures().size(); ++i)
+        draw(svg, timeline, i, kTitle + panel * static_cast<double>(i));
+    return svg + "</svg>\n";
+}
+
+std::string page_of(const Timeline& timeline, std::string_view title) {
+    // Thousandths of the highest value are short, and finer than the colours.
+    constexpr double parts = 1000;
+    using Json = nlohmann::ordered_json;
+    Json data{{"parts", parts}, {"interval", timeline.interval()}, {"steps", timeline.steps()}};
+    for (const Place& place : timeline.places())
+        data["cpus"].push_back(place.name);
+    for (std::size_t shade = 0; shade < kShades; ++shade)
+        data["shades"].push_back(colour(shade));
+    for (const auto& [part, stroke] : kQuantiles)
+        data["quantiles"].push_back(Json::array({part, stroke, name_of_quantile(part)}));
+    for (std::size_t i = 0; i < timeline.figures().size(); ++i) {
+        const double highest = timeline.highest(i);
+        Json values = Json::array();  // of all CPUs in a step, then of the next
+        for (std::size_t step = 0; step < timeline.steps(); ++step) {
+            for (std::size_t cpu = 0; cpu < timeline.places().size(); ++cpu) {
+                const double value = timeline.at(i, step, cpu);
+                const double part = highest > 0 ? value / highest : 0;
+                values.push_back(value < 0 ? -1 : std::lround(part * parts));
+            }
+        }
+        data["figures"].push_back({{"name", title_of(timeline.figures()[i])},
+                                   {"highest", highest},
+                                   {"values", std::move(values)}});
+    }
+    std::string text = data.dump(-1, ' ', true, Json::error_handler_t::replace);
+    // A name of an event does not end the script.
+    for (std::size_t at = 0; (at = text.find('<', at)) != text.npos;)
+        text.replace(at, 1, "\\u003c");
+    return fmt::format(
+        "<!DOCTYPE html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<title>{0}</title>\n{1}"
+        "<h1>{0}</h1>\n<script>\nconst data = {2};\n{3}</script>\n</html>\n",
+        escaped(title), kPageStyle, text, kPageScript);
+}
+
+void write_png(const std::string& svg, const std::string& file) {
+    const metagroup::detail::UniqueFd input(::memfd_create("plot.svg", MFD_CLOEXEC));
+    if (!input) throw std::system_error(errno, std::generic_category(), "memfd_create");
+    Output(fmt::format("/proc/self/fd/{}", input.get())).write(svg);
+    std::string program = "rsvg-convert";
+    std::string option = "--output=" + file;
+    const std::array<char*, 3> arguments{program.data(), option.data(), nullptr};
+    posix_spawn_file_actions_t actions{};
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_adddup2(&actions, input.get(), STDIN_FILENO);
+    pid_t child = -1;
+    const int error =
+        ::posix_spawnp(&child, program.c_str(), &actions, nullptr, arguments.data(), environ);
+    ::posix_spawn_file_actions_destroy(&actions);
+    if (error != 0)
+        throw std::runtime_error(
+            fmt::format("cannot draw {}: rsvg-convert cannot be run: {}; install librsvg2-bin, or "
+                        "give --plot a name that ends with .svg",
+                        file, std::generic_category().message(error)));
+    int status = 0;
+    while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    if (status != 0) throw std::runtime_error("cannot draw " + file + ": rsvg-convert failed");
 }
 
 }  // namespace tool

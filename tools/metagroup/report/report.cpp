@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: MIT
-// metagroup report: counts, distributions and pictures of a recording.
+// metagroup report: counts, distributions, phases and pictures of a recording.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <memory>
 #include <metagroup/recording.hpp>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "common/command_line.hpp"
 #include "common/count_report.hpp"
 #include "common/replay.hpp"
-#include "report/distributions.hpp"
+#include "common/text.hpp"
 #include "report/plot.hpp"
 #include "subcommands.hpp"
 
@@ -26,6 +33,8 @@ struct ReportOptions {
 
     AggrMode mode = AggrMode::all;
     std::optional<nanoseconds> interval;
+    std::string figures;
+    bool phases = false;
     CountOutput output;
     std::string plot;
     std::string html;
@@ -40,9 +49,14 @@ void ReportOptions::add_to(CLI::App& app) {
                  "leave out samples before TIME from the first one");
     add_duration(app, "--until", recording.until, 1s, 0s,
                  "leave out samples after TIME from the first one");
+    app.add_option("--figure", figures,
+                   "only these distributions, phases and pictures, as in cycles,IPC,lateness")
+        ->check(not_empty())
+        ->type_name("NAMES");
+    app.add_flag("--phases", phases, "print when the first figure changes, and the means between");
     add_aggregation(app, mode);
     output.add_options(app, "row");
-    app.add_option("--plot", plot, "draw CPUs over time, as SVG")
+    app.add_option("--plot", plot, "draw CPUs over time, as .svg, or .png by rsvg-convert")
         ->check(not_empty())
         ->type_name("FILE");
     app.add_option("--html", html, "the same as a page that can be zoomed")
@@ -54,35 +68,226 @@ void ReportOptions::add_to(CLI::App& app) {
         ->type_name("FILE");
 }
 
-void draw(metagroup::Recording& recording, const Extent& extent, const ReportOptions& options) {
-    constexpr std::uint64_t most = 400;  // steps, each two points wide
-    const std::uint64_t time = std::max<std::uint64_t>(extent.last - extent.first, 1);
-    // Whole periods, so that all steps have as many samples.
-    const std::uint64_t unit = recording.period_ns().value_or(1);
-    const std::uint64_t interval = (time / most / unit + 1) * unit;
-    const Aggregation rows(AggrMode::cpu, extent.cpus);
-    Analysis analysis(recording, extent, rows, interval);
-    Plot plot(rows, analysis.columns(), analysis.metrics(), static_cast<double>(interval) / 1e9,
-              static_cast<std::size_t>((time - 1) / interval + 1));
-    analysis.run([&](double end, const Totals& totals) { plot.add(end, totals); });
-    if (!options.plot.empty()) Output(options.plot).write(plot.svg(options.recording.file));
-    if (!options.html.empty()) Output(options.html).write(plot.html(options.recording.file));
+// The figures of --figure, in its order.
+class Choice {
+  public:
+    // Names of events may have commas. \throws std::invalid_argument that lists the known names.
+    Choice(std::string_view names, Replay& replay) : known_(replay.analysis().figures()) {
+        std::vector<std::string> all;
+        for (const Figure& figure : known_)
+            all.push_back(figure.name);
+        if (replay.recording().period_ns())
+            all.insert(all.end(), {"lateness", "skew"});
+        else
+            all.emplace_back("interval");
+        while (!names.empty()) {
+            std::string_view longest;
+            for (const std::string& name : all)
+                if ((std::string(names) + ',').starts_with(name + ',') &&
+                    name.size() > longest.size())
+                    longest = name;
+            if (longest.empty())
+                throw std::invalid_argument(
+                    fmt::format("--figure: the recording has no \"{}\"; it has {}", names,
+                                fmt::join(all, ", ")));
+            names_.emplace_back(longest);
+            names.remove_prefix(std::min(longest.size() + 1, names.size()));
+        }
+    }
+
+    bool has(const std::string& name) const {
+        return names_.empty() || std::ranges::find(names_, name) != names_.end();
+    }
+    // Those that are known at any time. \throws std::invalid_argument if there are none.
+    std::vector<Figure> over_time() const {
+        if (names_.empty()) return known_;
+        std::vector<Figure> chosen;
+        for (const std::string& name : names_)
+            for (const Figure& figure : known_)
+                if (figure.name == name) chosen.push_back(figure);
+        if (chosen.empty())
+            throw std::invalid_argument("--figure: phases and pictures need an event or a ratio");
+        return chosen;
+    }
+
+  private:
+    std::vector<Figure> known_;
+    std::vector<std::string> names_;  // empty: all
+};
+
+// The means of a figure over the steps of a phase.
+struct PhaseRow {
+    std::size_t phase = 1;
+    double from = 0;  // s
+    double to = 0;
+    const Figure* figure = nullptr;
+    double mean = 0;
+};
+
+// Those of the first figure, of all CPUs together. Where it is not known, it has not changed.
+std::vector<PhaseRow> phases_of(const Timeline& timeline, double seconds) {
+    std::vector<double> first;
+    for (std::size_t step = 0; step < timeline.steps(); ++step) {
+        const double value = timeline.at(0, step, 0);
+        first.push_back(value >= 0 || first.empty() ? std::max(value, 0.0) : first.back());
+    }
+    std::vector<std::size_t> bounds = find_phases(first);
+    bounds.push_back(timeline.steps());
+    std::vector<PhaseRow> rows;
+    for (std::size_t phase = 1; phase < bounds.size(); ++phase) {
+        for (std::size_t i = 0; i < timeline.figures().size(); ++i) {
+            double sum = 0;
+            std::size_t known = 0;
+            for (std::size_t step = bounds[phase - 1]; step < bounds[phase]; ++step) {
+                if (timeline.at(i, step, 0) < 0) continue;
+                sum += timeline.at(i, step, 0);
+                ++known;
+            }
+            if (known == 0) continue;
+            const auto time = [&](std::size_t step) {
+                return std::min(static_cast<double>(step) * timeline.interval(), seconds);
+            };
+            rows.push_back({phase, time(bounds[phase - 1]), time(bounds[phase]),
+                            &timeline.figures()[i], sum / static_cast<double>(known)});
+        }
+    }
+    return rows;
+}
+
+// The tables behind the counts, in their format.
+
+template <typename... Fields>
+void put_csv(std::string& text, const std::string& separator, const Fields&... fields) {
+    text += fmt::format(
+        "{}\n", fmt::join(std::vector<std::string>{fmt::format("{}", fields)...}, separator));
+}
+
+void put_json(std::string& text, const nlohmann::ordered_json& line) {
+    text += line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+std::string as_csv(std::span<const Distribution> rows, const std::string& separator) {
+    std::string text = "\n";
+    put_csv(text, separator, "place", "cpus", "figure", "unit", "samples", "lost", "p50", "p90",
+            "p99", "max");
+    for (const Distribution& row : rows)
+        put_csv(text, separator, row.place, row.cpus, row.name, row.unit, row.values->count(),
+                row.lost ? std::to_string(*row.lost) : "", row.quantile(0.5), row.quantile(0.9),
+                row.quantile(0.99), row.max());
+    return text;
+}
+
+std::string as_csv(std::span<const PhaseRow> rows, const std::string& separator) {
+    std::string text = "\n";
+    put_csv(text, separator, "phase", "from", "to", "figure", "unit", "mean");
+    for (const PhaseRow& row : rows)
+        put_csv(text, separator, row.phase, row.from, row.to, row.figure->name, row.figure->unit,
+                row.mean);
+    return text;
+}
+
+std::string as_json(std::span<const Distribution> rows) {
+    std::string text;
+    for (const Distribution& row : rows) {
+        nlohmann::ordered_json line;
+        if (!row.place.empty()) line["place"] = row.place;
+        line["cpus"] = row.cpus;
+        line["figure"] = row.name;
+        line["unit"] = row.unit;
+        line["samples"] = row.values->count();
+        if (row.lost) line["lost"] = *row.lost;
+        line["p50"] = row.quantile(0.5);
+        line["p90"] = row.quantile(0.9);
+        line["p99"] = row.quantile(0.99);
+        line["max"] = row.max();
+        put_json(text, line);
+    }
+    return text;
+}
+
+std::string as_json(std::span<const PhaseRow> rows) {
+    std::string text;
+    for (const PhaseRow& row : rows)
+        put_json(text, {{"phase", row.phase},
+                        {"from", row.from},
+                        {"to", row.to},
+                        {"figure", row.figure->name},
+                        {"unit", row.figure->unit},
+                        {"mean", row.mean}});
+    return text;
+}
+
+std::string as_text(std::span<const Distribution> rows) {
+    std::string text = fmt::format(" {:<12}{:<26}{:>12}{:>10}{:>10}{:>10}{:>10}  {}\n", "",
+                                   "figure", "samples", "p50", "p90", "p99", "max", "unit");
+    std::uint64_t expected = 0;
+    std::uint64_t lost = 0;
+    for (const Distribution& row : rows) {
+        fmt::format_to(std::back_inserter(text), " {:<12}{:<26}{:>12}", row.place, row.name,
+                       row.values->count());
+        for (const double value :
+             {row.quantile(0.5), row.quantile(0.9), row.quantile(0.99), row.max()})
+            text += fmt::format("{:>10}", short_number(value));
+        text += fmt::format("  {}\n", row.unit);
+        expected += row.expected;
+        lost += row.lost.value_or(0);
+    }
+    if (expected > 0) text += fmt::format("\n deadlines lost: {} of {}\n", lost, expected);
+    return text + '\n';
+}
+
+std::string as_text(std::span<const PhaseRow> rows) {
+    std::string text = fmt::format(" {:<12}{:>12}{:>12}  {:<26}{:>10}  {}\n", "", "from", "to",
+                                   "figure", "mean", "unit");
+    for (const PhaseRow& row : rows)
+        text += fmt::format(" phase {:<6}{:>10.6f} s{:>10.6f} s  {:<26}{:>10}  {}\n", row.phase,
+                            row.from, row.to, row.figure->name, short_number(row.mean),
+                            row.figure->unit);
+    return text + '\n';
+}
+
+template <typename Row>
+std::string table(const std::vector<Row>& rows, const CountOutput& format) {
+    if (format.json) return as_json(std::span<const Row>(rows));
+    if (format.separator) return as_csv(std::span<const Row>(rows), *format.separator);
+    return as_text(std::span<const Row>(rows));
+}
+
+void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
+    const Aggregation cpus(AggrMode::cpu, replay.extent().cpus);
+    const auto timeline = [&](std::uint64_t most) {
+        return Timeline(replay.recording(), replay.extent(), cpus, choice.over_time(), most);
+    };
+    if (!options.plot.empty()) {
+        const std::string svg = svg_of(timeline(400), options.recording.file);  // two points wide
+        if (options.plot.ends_with(".png"))
+            write_png(svg, options.plot);
+        else
+            Output(options.plot).write(svg);
+    }
+    if (options.html.empty()) return;
+    constexpr std::size_t values = 500'000;  // two megabytes
+    const std::size_t steps = values / (cpus.places().size() * choice.over_time().size());
+    const std::size_t most = std::clamp<std::size_t>(steps, 400, 20'000);
+    Output(options.html).write(page_of(timeline(most), options.recording.file));
 }
 
 void run(const ReportOptions& options) {
-    if (!options.plot.empty() && !options.plot.ends_with(".svg"))
-        throw std::invalid_argument("--plot: " + options.plot +
-                                    " does not end with .svg, the only format");
+    if (!options.plot.empty() && !options.plot.ends_with(".svg") && !options.plot.ends_with(".png"))
+        throw std::invalid_argument("--plot: " + options.plot + " ends with neither .svg nor .png");
     Replay replay(options.recording, options.mode, options.interval);
+    const Choice choice(options.figures, replay);
     Output output(options.output.file);
     replay.print_counts(options.output, output);
-    const auto distributions = replay.analysis().distributions();
-    output.write(options.output.json ? distributions_as_json(distributions)
-                 : options.output.separator
-                     ? '\n' + distributions_as_csv(distributions, *options.output.separator)
-                     : distributions_as_text(distributions));
-    if (!options.plot.empty() || !options.html.empty())
-        draw(replay.recording(), replay.extent(), options);
+    std::vector<Distribution> distributions = replay.analysis().distributions();
+    std::erase_if(distributions, [&](const Distribution& row) { return !choice.has(row.name); });
+    output.write(table(distributions, options.output));
+    if (options.phases) {
+        const Aggregation all(AggrMode::all, replay.extent().cpus);
+        const Timeline timeline(replay.recording(), replay.extent(), all, choice.over_time(), 1000);
+        output.write(table(phases_of(timeline, replay.seconds()), options.output));
+    }
+    if (!options.plot.empty() || !options.html.empty()) draw(replay, choice, options);
 }
 
 }  // namespace
