@@ -1,13 +1,18 @@
 // SPDX-License-Identifier: MIT
 // metagroup info by its command line.
+#include <fmt/format.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cctype>
+#include <cstdint>
+#include <fstream>
 #include <metagroup/cpu_list.hpp>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <string>
 
 #include "program.hpp"
@@ -162,11 +167,33 @@ TEST_CASE("info reports a module with another ABI", "[no-module]") {
     REQUIRE(outcome.status == 0);
     const json all = json::parse(outcome.text);
     CHECK(all.at("module").at("abi") == 99);
-    CHECK(contains(all.at("module").at("features"), "0x8000000000000000"));
     const json tried = trial(all, "by the module");
     CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
     CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("matching"));
     CHECK(all.at("backends").at("auto") == "per_fd");
+}
+
+TEST_CASE("info names each feature of the kernel's header, and shows the bits of others",
+          "[no-module]") {
+    const std::regex definition(R"(#define PERF_METAGROUP_FEATURE_(\w+)\s+_BITULL\((\d+)\).*)");
+    json expected = json::array();
+    std::uint64_t others = ~std::uint64_t{0};
+    std::ifstream header(METAGROUP_HEADER);
+    std::smatch found;
+    for (std::string line; std::getline(header, line);) {
+        if (!std::regex_match(line, found, definition)) continue;
+        std::string name = found[1];
+        std::ranges::transform(name, name.begin(), [](char c) {
+            return c == '_' ? '-' : static_cast<char>(std::tolower(c));
+        });
+        expected.push_back(name);
+        others &= ~(std::uint64_t{1} << std::stoi(found[2]));
+    }
+    REQUIRE(expected.size() > 5);
+    expected.push_back(fmt::format("{:#x}", others));
+    const Outcome outcome =
+        run_program("LD_PRELOAD=" METAGROUP_OTHER_ABI " " + kInfo + "-j --device /dev/null");
+    CHECK(json::parse(outcome.text).at("module").at("features") == expected);
 }
 
 TEST_CASE("info --check succeeds where stat counts the default events") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// For LD_PRELOAD: /dev/null becomes the device of a module that is newer than this library.
+// For LD_PRELOAD: /dev/null becomes the device of a module that is newer than this library,
+// and has every feature.
 #include <dlfcn.h>
 #include <linux/perf_metagroup.h>
 
@@ -14,7 +15,7 @@ extern "C" __attribute__((visibility("default"))) int ioctl(int fd, unsigned lon
     if (request == PERF_METAGROUP_IOC_INFO) {
         auto* const info = static_cast<perf_metagroup_info*>(argument);
         info->abi = 99;
-        info->features = PERF_METAGROUP_FEATURE_FRAMED | __u64{1} << 63;
+        info->features = ~__u64{0};
         return 0;
     }
     using Ioctl = int (*)(int, unsigned long, void*);

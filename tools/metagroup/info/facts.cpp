@@ -61,6 +61,7 @@ constexpr auto kFeatures = std::to_array<Bit>({
     {PERF_METAGROUP_FEATURE_MAP, "map"},
     {PERF_METAGROUP_FEATURE_QUIET, "quiet"},
     {PERF_METAGROUP_FEATURE_SKIP_ISOLATED, "skip-isolated"},
+    {PERF_METAGROUP_FEATURE_STREAM, "stream"},
 });
 
 Json names_of(std::uint64_t bits, std::span<const Bit> known) {
