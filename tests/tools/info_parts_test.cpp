@@ -107,7 +107,7 @@ TEST_CASE("Arrays are tables", "[no-module]") {
 
 TEST_CASE("A failed check has its reason and remedy", "[no-module]") {
     Json report;
-    report["trials"] = Json::array(
+    report["checks"] = Json::array(
         {{{"what", "this"}, {"works", true}, {"why", ""}, {"remedy", ""}},
          {{"what", "that"}, {"works", false}, {"why", "it is so"}, {"remedy", "change it"}}});
     CHECK(tool::as_page(report) ==

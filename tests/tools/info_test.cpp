@@ -31,8 +31,8 @@ json report(const std::string& arguments = "") {
     return json::parse(outcome.text);
 }
 
-json trial(const json& report, const std::string& part) {
-    for (const json& tried : report.at("trials")) {
+json check_of(const json& report, const std::string& part) {
+    for (const json& tried : report.at("checks")) {
         if (tried.at("what").get<std::string>().find(part) != std::string::npos) return tried;
     }
     FAIL("no check of " << part);
@@ -77,7 +77,7 @@ TEST_CASE("The JSON of info is one object with all sections") {
     CHECK(all.at("limits").at("needed-by-default-events").is_number_unsigned());
     CHECK(all.at("module").at("loaded").is_boolean());
     CHECK(all.at("backends").at("available").is_array());
-    CHECK(all.at("backends").at("because").is_string());
+    CHECK(all.at("backends").at("reason").is_string());
 }
 
 TEST_CASE("info lists the PMUs with type and CPUs") {
@@ -106,7 +106,7 @@ TEST_CASE("info finds the number of counters of a CPU", "[hardware]") {
 
 TEST_CASE("Every check of info has a result, and failed ones a reason") {
     const json all = report();
-    for (const json& tried : all.at("trials")) {
+    for (const json& tried : all.at("checks")) {
         CAPTURE(tried.dump());
         CHECK(tried.at("what").is_string());
         CHECK(tried.at("works").get<bool>() == tried.at("why").get<std::string>().empty());
@@ -147,7 +147,7 @@ TEST_CASE("With the module all checks of info pass", "[module]") {
     CHECK(all.at("backends").at("auto") == "module");
     for (const std::string what :
          {"all CPUs at once", "not waking", "isolated", "newer than the module"}) {
-        const json tried = trial(all, what);
+        const json tried = check_of(all, what);
         CAPTURE(tried.dump());
         CHECK(tried.at("works") == true);
     }
@@ -156,7 +156,7 @@ TEST_CASE("With the module all checks of info pass", "[module]") {
 TEST_CASE("info reports a device that is not the module's") {
     const json all = report("--device /dev/null");
     CHECK(all.at("module").at("answers") == false);
-    CHECK_THAT(trial(all, "by the module").at("why").get<std::string>(),
+    CHECK_THAT(check_of(all, "by the module").at("why").get<std::string>(),
                ContainsSubstring("/dev/null is not the device"));
 }
 
@@ -167,7 +167,7 @@ TEST_CASE("info reports a module with another ABI", "[no-module]") {
     REQUIRE(outcome.status == 0);
     const json all = json::parse(outcome.text);
     CHECK(all.at("module").at("abi") == 99);
-    const json tried = trial(all, "by the module");
+    const json tried = check_of(all, "by the module");
     CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
     CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("matching"));
     CHECK(all.at("backends").at("auto") == "per_fd");
@@ -209,7 +209,7 @@ TEST_CASE("info --check fails where seccomp refuses perf, with that reason") {
     CHECK(outcome.status == 1);
     const json all = json::parse(outcome.text);
     CHECK(all.at("privileges").at("seccomp") == "filter");
-    const json tried = trial(all, "software event");
+    const json tried = check_of(all, "software event");
     CHECK(tried.at("works") == false);
     CHECK_THAT(tried.at("why").get<std::string>(),
                ContainsSubstring("CPUs " + metagroup::CpuList::online().to_string()) &&
@@ -230,7 +230,7 @@ TEST_CASE("info reports a lack of descriptors", "[no-module]") {
     const json all = json::parse(outcome.text);
     CHECK(all.at("limits").at("open-files-hard") == 6);
     CHECK(all.at("limits").at("needed-by-default-events").get<unsigned>() > 3);
-    CHECK_THAT(trial(all, "default events").at("why").get<std::string>(),
+    CHECK_THAT(check_of(all, "default events").at("why").get<std::string>(),
                ContainsSubstring("hard limit 6"));
 }
 
@@ -244,5 +244,5 @@ TEST_CASE("info works without sysfs") {
     const json all = json::parse(outcome.text);
     CHECK(all.at("cpus").at("online").is_null());
     CHECK(all.at("pmus").empty());
-    CHECK(trial(all, "default events").at("works") == false);
+    CHECK(check_of(all, "default events").at("works") == false);
 }

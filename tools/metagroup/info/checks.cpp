@@ -152,7 +152,7 @@ void Checks::check_module(const std::string& device) {
 Json Checks::backends() const {
     return {{"available", available_},
             {"auto", automatic_.empty() ? Json(nullptr) : Json(automatic_)},
-            {"because", reason_}};
+            {"reason", reason_}};
 }
 
 }  // namespace tool

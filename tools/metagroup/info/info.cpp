@@ -32,9 +32,9 @@ int info(const InfoOptions& options) {
                 {"pmus", pmu_facts(system)}};
     const Checks checks(options.device, report["privileges"]["seccomp"] == "filter");
     report["backends"] = checks.backends();
-    report["trials"] = Json::array();
+    report["checks"] = Json::array();
     for (const Check& check : checks.all()) {
-        report["trials"].push_back({{"what", check.what},
+        report["checks"].push_back({{"what", check.what},
                                     {"works", check.works},
                                     {"why", check.why},
                                     {"remedy", check.remedy}});

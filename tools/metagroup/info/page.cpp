@@ -88,8 +88,8 @@ std::string as_page(const Json& report) {
     std::string text;
     for (const auto& [name, section] : report.items()) {
         if (!text.empty()) text += '\n';
-        text += (name == "trials" ? "checks" : words(name)) + '\n';
-        if (name == "trials")
+        text += words(name) + '\n';
+        if (name == "checks")
             text += checks(section);
         else if (section.is_object())
             text += facts(section);
