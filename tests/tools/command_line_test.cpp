@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: MIT
-// Invalid command lines: the message names the word, and nothing is counted.
+// Invalid command lines: the message names the word, and nothing is counted. Standard streams that
+// are full, closed, or not read. Missing permission. Tag [machine]: changes the machine, so it runs
+// in guests only.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <string>
+#include <vector>
 
 #include "program.hpp"
+#include "support/settings.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 
@@ -20,6 +24,26 @@ void check_refused(const std::string& arguments, const std::string& what) {
     CAPTURE(arguments, outcome.text);
     CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring(what));
+}
+
+// Everything that prints and needs no module.
+const std::vector<std::string> kPrinting{
+    "list",
+    "info",
+    "stat -e dummy --timeout 10ms",
+    "stat -e dummy --timeout 10ms -j",
+    "stat -e dummy -I 10ms --count 2 -x ,",
+    "--help",
+    "--version",
+    "stat --help",
+    "complete -- stat --per-",
+};
+
+void check_failure(const std::string& command, const std::string& why) {
+    const Outcome outcome = run_program("(" + command + ")");
+    CAPTURE(command, outcome.text);
+    CHECK(outcome.status == kFailure);
+    CHECK_THAT(outcome.text, ContainsSubstring("standard output") && ContainsSubstring(why));
 }
 
 }  // namespace
@@ -90,4 +114,47 @@ TEST_CASE("The options --version and --help succeed") {
     CHECK(run_line("--help").status == 0);
     CHECK(run_line("stat --help").status == 0);
     check_refused("", "subcommand");
+}
+
+TEST_CASE("A full disk is a failure") {
+    for (const std::string& arguments : kPrinting)
+        check_failure(METAGROUP_TOOL " " + arguments + " >/dev/full", "No space left");
+}
+
+TEST_CASE("A closed standard output is a failure, also if a file is opened later") {
+    for (const std::string& arguments : kPrinting)
+        check_failure(METAGROUP_TOOL " " + arguments + " >&-", "Bad file descriptor");
+}
+
+TEST_CASE("compare fails on a full disk and on a closed standard output", "[module]") {
+    check_failure(METAGROUP_TOOL " compare --sweeps 10 >/dev/full", "No space left");
+    check_failure(METAGROUP_TOOL " compare --sweeps 10 -j >&-", "Bad file descriptor");
+}
+
+TEST_CASE("Errors are not written to a file that takes the descriptor of standard error") {
+    const Outcome outcome = run_program("(" METAGROUP_TOOL " stat -e no-such-event 2>&-)");
+    CHECK(outcome.status == kFailure);
+    CHECK(outcome.text.empty());
+}
+
+TEST_CASE("The tool is quiet when its reader leaves") {
+    for (const std::string& arguments : kPrinting) {
+        const Outcome outcome = run_program("(" METAGROUP_TOOL " " + arguments + " | head -n 1)");
+        CAPTURE(arguments);
+        CHECK(split(outcome.text, '\n').size() == 1);
+    }
+}
+
+TEST_CASE("Without permission subcommands that count fail and name the remedy", "[machine]") {
+    const metagroup::test::Paranoid paranoid(2);
+    for (const char* arguments :
+         {"stat -e cpu-clock --timeout 10ms", "stat -e cpu-clock --timeout 10ms --backend=perfd",
+          "compare -e '{cpu-clock}' --sweeps 10", "export -e cpu-clock --listen 127.0.0.1:0"}) {
+        const Outcome outcome =
+            run_program(std::string(METAGROUP_TOOL " ") + arguments, Who::nobody);
+        CAPTURE(arguments, outcome.text);
+        CHECK(outcome.status == kFailure);
+        CHECK_THAT(outcome.text,
+                   ContainsSubstring("perf_event_paranoid") && ContainsSubstring("CAP_PERFMON"));
+    }
 }

@@ -1,19 +1,28 @@
 // SPDX-License-Identifier: MIT
-// The parts that subcommands share and that need no counters.
+// The parts that subcommands share and that need no counters, and the instructions of an interval
+// of `stat -I` after its sweep: they take CPU time from the measured load.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <metagroup/delta.hpp>
+#include <metagroup/metagroup.hpp>
 #include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "common/aggregation.hpp"
-#include "common/overhead.hpp"
+#include "common/count_report.hpp"
+#include "common/process.hpp"
 #include "common/text.hpp"
-#include "common/ticker.hpp"
 #include "common/totals.hpp"
+#include "support/allocation_counter.hpp"
+#include "support/frame_builder.hpp"
+#include "support/instruction_counter.hpp"
 #include "support/temp_tree.hpp"
 
 using namespace std::chrono_literals;
@@ -26,15 +35,12 @@ using tool::Histogram;
 using tool::short_number;
 using tool::Signals;
 using tool::Ticker;
-
 using Lines = std::vector<std::string>;
-
 TEST_CASE("A histogram without values is all zero", "[no-module]") {
     const Histogram histogram;
     REQUIRE(histogram.quantile(0.5) == 0);
     REQUIRE(histogram.max() == 0);
 }
-
 TEST_CASE("Small values are kept exactly", "[no-module]") {
     Histogram histogram;
     for (std::uint64_t value = 1; value <= 31; ++value)
@@ -42,7 +48,6 @@ TEST_CASE("Small values are kept exactly", "[no-module]") {
     REQUIRE(histogram.quantile(0.5) == 16);
     REQUIRE(histogram.quantile(1) == 31);
 }
-
 TEST_CASE("Quantiles of large values are off by less than one part in 32", "[no-module]") {
     Histogram histogram;
     for (std::uint64_t value = 1; value <= 100'000; ++value)
@@ -53,13 +58,11 @@ TEST_CASE("Quantiles of large values are off by less than one part in 32", "[no-
                 Catch::Approx(part * 1e8).epsilon(1.0 / 32));
     }
 }
-
 TEST_CASE("The largest number fits into a histogram", "[no-module]") {
     Histogram histogram;
     histogram.add(UINT64_MAX);
     REQUIRE(histogram.quantile(0.5) == UINT64_MAX);
 }
-
 TEST_CASE("A ratio needs both events, with the same modifiers", "[no-module]") {
     const tool::Metrics metrics({{"cycles", "", 1},
                                  {"instructions", "", 1},
@@ -71,13 +74,11 @@ TEST_CASE("A ratio needs both events, with the same modifiers", "[no-module]") {
     REQUIRE_FALSE(metrics.ratio_of(2));
     REQUIRE_FALSE(metrics.ratio_of(3));
 }
-
 TEST_CASE("Clocks are distinguished from other events", "[no-module]") {
     REQUIRE(tool::is_clock("cpu-clock"));
     REQUIRE(tool::is_clock("task-clock:u"));
     REQUIRE_FALSE(tool::is_clock("cycles"));
 }
-
 TEST_CASE("Ticks stay on their grid when one comes late", "[no-module]") {
     const Signals signals{SIGUSR1};
     const auto start = Ticker::Clock::now();
@@ -87,7 +88,6 @@ TEST_CASE("Ticks stay on their grid when one comes late", "[no-module]") {
     REQUIRE(Ticker::Clock::now() >= start + 5ms);
     REQUIRE(ticker.lateness() >= 0ms);
 }
-
 TEST_CASE("A signal ends the wait for a tick", "[no-module]") {
     const Signals signals{SIGUSR1};
     Ticker ticker(1h, Ticker::Clock::now());
@@ -95,7 +95,6 @@ TEST_CASE("A signal ends the wait for a tick", "[no-module]") {
     REQUIRE(ticker.wait(signals) == SIGUSR1);
     REQUIRE(ticker.missed() == 0);
 }
-
 TEST_CASE("Work during the wait for a tick does not count as a missed tick", "[no-module]") {
     struct Busy {
         int wait_until(Ticker::Clock::time_point deadline) const {
@@ -108,7 +107,6 @@ TEST_CASE("Work during the wait for a tick does not count as a missed tick", "[n
     REQUIRE(ticker.lateness() >= 20ms);
     REQUIRE(ticker.missed() == 0);
 }
-
 TEST_CASE("A restarted ticker keeps its missed ticks", "[no-module]") {
     const Signals signals{SIGUSR1};
     Ticker ticker(10ms, Ticker::Clock::now() - 35ms);
@@ -120,6 +118,10 @@ TEST_CASE("A restarted ticker keeps its missed ticks", "[no-module]") {
     REQUIRE(Ticker::Clock::now() >= start + 30ms);
     REQUIRE(ticker.missed() == missed);
 }
+using metagroup::MetaGroup;
+using metagroup::ReadFormat;
+using metagroup::Snapshot;
+using metagroup::test::Frame;
 
 namespace {
 
@@ -143,6 +145,72 @@ class Machine {
   private:
     metagroup::test::TempTree tree_;
 };
+
+constexpr std::uint32_t kCpus = 32;
+
+// Four events on 32 CPUs, in one row each.
+class Interval {
+  public:
+    using MakeReport = std::function<std::unique_ptr<tool::Report>(tool::Output&, tool::Subject)>;
+
+    explicit Interval(const MakeReport& make_report)
+        : report_(make_report(output_,
+                              {rows_, totals_.columns(), metrics_, "system wide", "", "module"})) {}
+
+    void show() {
+        totals_.clear();
+        totals_.add(metagroup::Delta(older_, newer_));
+        report_->interval(1234.567890123, totals_);
+    }
+
+  private:
+    static std::vector<MetaGroup::Member> members() {
+        std::vector<MetaGroup::Member> all;
+        for (std::uint32_t i = 0; i < kCpus; ++i)
+            all.push_back({i, static_cast<int>(i), 0});
+        return all;
+    }
+
+    static Snapshot snapshot(std::uint64_t second) {
+        constexpr auto format =
+            static_cast<std::uint32_t>(ReadFormat::group | ReadFormat::total_time_enabled |
+                                       ReadFormat::total_time_running | ReadFormat::id);
+        const std::uint64_t time = second * 1'000'000'000;
+        std::vector<Frame> frames;
+        for (std::uint32_t i = 0; i < kCpus; ++i)
+            frames.push_back({i, i, time,
+                              metagroup::test::payload(format,
+                                                       {{time, 4ULL * i},
+                                                        {time / 7 * 13, 4ULL * i + 1},
+                                                        {second * 1'234'567, 4ULL * i + 2},
+                                                        {second * 321, 4ULL * i + 3}},
+                                                       time, time),
+                              format});
+        return metagroup::test::snapshot(metagroup::test::framed(frames));
+    }
+
+    const std::vector<metagroup::GroupSpec> groups_ =
+        metagroup::parse_events("{cpu-clock,task-clock,context-switches,page-faults}");
+    const tool::Aggregation rows_{tool::AggrMode::all, metagroup::CpuList::parse("0-31")};
+    tool::Totals totals_{groups_, members(), rows_};
+    const tool::Metrics metrics_{totals_.columns()};
+    tool::Output output_{"/dev/null"};
+    std::unique_ptr<tool::Report> report_;
+    const Snapshot older_ = snapshot(1);
+    const Snapshot newer_ = snapshot(2);
+};
+
+void check_instructions(const Interval::MakeReport& make_report, std::uint64_t most) {
+#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    SKIP("only code that is optimized, and not instrumented, says something");
+#endif
+    Interval interval(make_report);
+    const auto instructions = metagroup::test::count_instructions([&] { interval.show(); });
+    if (!instructions) SKIP("processes may not be traced here");
+    UNSCOPED_INFO("instructions: " << *instructions);
+    CHECK(*instructions > 1000);
+    CHECK(*instructions <= most);
+}
 
 }  // namespace
 
@@ -246,4 +314,30 @@ TEST_CASE("Text is cut between characters", "[no-module]") {
     CHECK(tool::clip("▁▂▃", 3) == "▁▂▃");
     CHECK(tool::clip("abc", 0).empty());
     CHECK(tool::display_width("▁b▃") == 3);
+}
+
+// perf stat -I takes 43,000 with its reads.
+TEST_CASE("An interval of 32 CPUs as text takes few instructions", "[no-module]") {
+    check_instructions(tool::make_text_report, 30'000);
+}
+
+TEST_CASE("An interval of 32 CPUs as CSV takes few instructions", "[no-module]") {
+    check_instructions(
+        [](tool::Output& output, tool::Subject subject) {
+            return tool::make_csv_report(output, std::move(subject), ",");
+        },
+        34'000);
+}
+
+TEST_CASE("An interval of 32 CPUs as JSON takes few instructions", "[no-module]") {
+    check_instructions(tool::make_json_report, 34'000);
+}
+
+TEST_CASE("An interval as text allocates nothing", "[no-module]") {
+    Interval interval(tool::make_text_report);
+    for (int i = 0; i < 2; ++i)
+        interval.show();
+    const metagroup::test::AllocationCounter allocations;
+    interval.show();
+    CHECK(allocations.count() == 0);
 }

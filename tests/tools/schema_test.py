@@ -88,6 +88,9 @@ class GuestTest(LinesTest):
         self.check_lines("stat", self.in_guest(TOOL, "stat", "--json", "-e", "cpu-clock",
                                                "--timeout", "20ms"))
 
+    def test_list(self) -> None:
+        self.check_lines("list", self.in_guest(TOOL, "list", "--json", "--all"))
+
     def test_info(self) -> None:
         self.check_lines("info", self.in_guest(TOOL, "info", "--json"))
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "common/command_line.hpp"
-#include "common/output.hpp"
 #include "common/process.hpp"
+#include "common/text.hpp"
 #include "subcommands.hpp"
 
 namespace {

@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "common/aggregation.hpp"
-#include "common/overhead.hpp"
 #include "common/totals.hpp"
 
 namespace tool {

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Options that subcommands share, and the words that a command line may have.
+// Options that subcommands share: what to count, and how values are written. The words that a
+// command line may have.
 #pragma once
 
 #include <CLI/App.hpp>
 #include <chrono>
 #include <cstdint>
+#include <metagroup/metagroup.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +14,33 @@
 #include "common/aggregation.hpp"
 
 namespace tool {
+
+// The events, CPUs and backend to count with.
+class Selection {
+  public:
+    void add_options(CLI::App& app);
+
+    // Empty: all tasks.
+    const std::string& cgroup() const { return cgroup_; }
+
+    // \throws std::invalid_argument that names option and remedy.
+    metagroup::MetaGroup::Options options() const;
+
+  private:
+    std::string events_;
+    std::string cpus_ = "online";
+    std::string cgroup_;
+    std::string backend_ = "auto";
+    std::string device_ = PERF_METAGROUP_DEVICE;
+    metagroup::Mode mode_;
+};
+
+// The events that are counted without -e: hardware events where there is a PMU for them.
+std::string default_events();
+
+// True unless this machine lacks an event or PMU of the group. Missing permission, descriptors or
+// free counters are reported when the group is opened for counting.
+bool can_count(const std::string& group);
 
 // An option that takes a number from 1 on.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::optional<std::uint32_t>& count,

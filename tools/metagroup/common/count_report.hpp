@@ -8,8 +8,7 @@
 #include <string>
 
 #include "common/aggregation.hpp"
-#include "common/output.hpp"
-#include "common/overhead.hpp"
+#include "common/text.hpp"
 #include "common/totals.hpp"
 
 namespace tool {

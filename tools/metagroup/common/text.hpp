@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
-// Numbers, times and paragraphs as text for terminals. A character of UTF-8 takes one column.
+// Numbers, times and paragraphs as text for terminals, and writing it to files and to the standard
+// streams, which may be closed or full. A character of UTF-8 takes one column.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
+#include <metagroup/detail/unique_fd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,5 +42,30 @@ std::string short_number(double value);
 
 // In the unit that fits: 250 us, 1.5 s.
 std::string with_unit(std::chrono::nanoseconds time);
+
+// Standard output or a file, without a buffer.
+class Output {
+  public:
+    // Standard output if the path is empty. \throws std::system_error that names the file.
+    explicit Output(const std::string& path);
+
+    // \throws std::system_error that names the file, as if the disk is full.
+    void write(std::string_view text);
+    // Columns of the terminal; 80 without one.
+    std::size_t width() const;
+
+  private:
+    int fd() const { return file_ ? file_.get() : 1; }
+
+    std::string name_;
+    metagroup::detail::UniqueFd file_;
+};
+
+// Opens the descriptors 0 to 2 where they are closed, so that no file opened later gets them and is
+// written to. Using such a stream still fails.
+void occupy_closed_streams();
+
+// \throws std::system_error if standard output could not be flushed.
+void finish_printing();
 
 }  // namespace tool

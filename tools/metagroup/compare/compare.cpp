@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.hpp"
+#include "common/text.hpp"
 #include "compare/cost.hpp"
 #include "measure/affinity.hpp"
 #include "subcommands.hpp"

@@ -20,9 +20,9 @@
 #include <system_error>
 #include <vector>
 
-#include "common/output.hpp"
+#include "common/command_line.hpp"
 #include "common/process.hpp"
-#include "common/selection.hpp"
+#include "common/text.hpp"
 #include "export/scrape.hpp"
 #include "subcommands.hpp"
 

@@ -9,7 +9,6 @@
 #include <iterator>
 #include <system_error>
 
-#include "common/overhead.hpp"
 #include "common/totals.hpp"
 
 namespace tool {

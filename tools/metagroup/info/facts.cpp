@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "info/facts.hpp"
+#include "info/info.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -15,6 +15,7 @@
 #include <array>
 #include <charconv>
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <metagroup/cpu_list.hpp>
@@ -24,17 +25,20 @@
 #include <metagroup/known_events.hpp>
 #include <metagroup/payload.hpp>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
-#include <sstream>
+#include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "common/aggregation.hpp"
-#include "common/selection.hpp"
+#include "common/command_line.hpp"
 
 namespace tool {
 namespace {
 
+namespace fs = std::filesystem;
 using metagroup::CpuList;
 using metagroup::EventGroup;
 using metagroup::EventSpec;
@@ -64,6 +68,51 @@ constexpr auto kFeatures = std::to_array<Bit>({
     {PERF_METAGROUP_FEATURE_STREAM, "stream"},
 });
 
+// The whole file without blanks at its end.
+std::optional<std::string> read(const fs::path& file) {
+    std::ifstream stream(file);
+    if (!stream) return std::nullopt;
+    std::string text{std::istreambuf_iterator<char>(stream), {}};
+    if (stream.bad()) return std::nullopt;
+    text.erase(text.find_last_not_of(" \t\n") + 1);
+    return text;
+}
+
+Json text(const fs::path& file) {
+    const auto text = read(file);
+    return text ? Json(*text) : Json(nullptr);
+}
+
+Json number(const fs::path& file) {
+    long number = 0;
+    return std::ifstream(file) >> number ? Json(number) : Json(nullptr);
+}
+
+// The value of the first line `name : value`.
+Json field(const fs::path& file, std::string_view name) {
+    std::ifstream lines(file);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t colon = line.find(':');
+        if (colon == line.npos ||
+            line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1) != name)
+            continue;
+        const std::size_t value = line.find_first_not_of(" \t", colon + 1);
+        return value == line.npos ? "" : line.substr(value);
+    }
+    return nullptr;
+}
+
+// The names in a directory, sorted.
+std::vector<std::string> list(const fs::path& directory) {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator entry(directory, error), end; !error && entry != end;
+         entry.increment(error))
+        names.push_back(entry->path().filename());
+    std::ranges::sort(names);
+    return names;
+}
+
 Json names_of(std::uint64_t bits, std::span<const Bit> known) {
     Json names = Json::array();
     for (const Bit& bit : known)
@@ -80,8 +129,8 @@ Json features(std::uint64_t bits) {
     return names;
 }
 
-Json capabilities(const System& system) {
-    const Json mask = system.field("proc/self/status", "CapEff");
+Json capabilities(const fs::path& root) {
+    const Json mask = field(root / "proc/self/status", "CapEff");
     const std::string text = mask.is_null() ? "" : mask.get<std::string>();
     std::uint64_t bits = 0;
     if (std::from_chars(text.data(), text.data() + text.size(), bits, 16).ec != std::errc{})
@@ -94,11 +143,11 @@ Json in_virtual_machine(const Json& flags) {
     return (flags.get<std::string>() + ' ').find("hypervisor ") != std::string::npos;
 }
 
-Json count_places(const System& system, AggrMode mode) {
+Json count_places(const fs::path& root, AggrMode mode) {
     try {
-        const auto online = system.read("sys/devices/system/cpu/online");
+        const fs::path sysfs = root / "sys/devices/system";
+        const auto online = read(sysfs / "cpu/online");
         if (!online) return nullptr;
-        const auto sysfs = system.path("sys/devices/system");
         return Aggregation(mode, CpuList::parse(*online), sysfs).places().size();
     } catch (const std::exception&) {
         return nullptr;
@@ -106,14 +155,14 @@ Json count_places(const System& system, AggrMode mode) {
 }
 
 // A list of CPUs as in sysfs; older kernels write "(null)" for an empty list.
-Json cpus(const System& system, const std::string& file) {
-    Json list = system.text("sys/devices/system/cpu/" + file);
+Json cpus(const fs::path& root, const char* file) {
+    Json list = text(root / "sys/devices/system/cpu" / file);
     if (list == "(null)") list = "";
     return list;
 }
 
-Json seccomp(const System& system) {
-    const Json mode = system.field("proc/self/status", "Seccomp");
+Json seccomp(const fs::path& root) {
+    const Json mode = field(root / "proc/self/status", "Seccomp");
     if (mode == "0") return "off";
     if (mode == "1") return "strict";
     if (mode == "2") return "filter";
@@ -121,20 +170,19 @@ Json seccomp(const System& system) {
 }
 
 // Only the first namespace maps the whole range of numbers to itself.
-Json in_first_user_namespace(const System& system) {
-    const auto map = system.read("proc/self/uid_map");
+Json in_first_user_namespace(const fs::path& root) {
+    std::ifstream map(root / "proc/self/uid_map");
     if (!map) return nullptr;
-    std::istringstream words(*map);
     std::uint64_t inside = 1;
     std::uint64_t outside = 1;
     std::uint64_t count = 0;
-    words >> inside >> outside >> count;
+    map >> inside >> outside >> count;
     return inside == 0 && outside == 0 && count == UINT32_MAX;
 }
 
 // The word in brackets: [none] integrity confidentiality.
-Json lockdown(const System& system) {
-    const auto text = system.read("sys/kernel/security/lockdown");
+Json lockdown(const fs::path& root) {
+    const auto text = read(root / "sys/kernel/security/lockdown");
     if (!text) return nullptr;
     const std::size_t open = text->find('[');
     const std::size_t close = text->find(']');
@@ -203,88 +251,37 @@ Json counters(const std::vector<std::string>& events) {
 
 }  // namespace
 
-bool System::has(const std::string& file) const {
-    std::error_code ignored;
-    return std::filesystem::exists(path(file), ignored);
-}
-
-std::optional<std::string> System::read(const std::string& file) const {
-    std::ifstream stream(path(file));
-    if (!stream) return std::nullopt;
-    std::string text{std::istreambuf_iterator<char>(stream), {}};
-    if (stream.bad()) return std::nullopt;
-    text.erase(text.find_last_not_of(" \t\n") + 1);
-    return text;
-}
-
-Json System::text(const std::string& file) const {
-    const auto text = read(file);
-    return text ? Json(*text) : Json(nullptr);
-}
-
-Json System::number(const std::string& file) const {
-    const auto text = read(file);
-    long number = 0;
-    if (!text ||
-        std::from_chars(text->data(), text->data() + text->size(), number).ec != std::errc{})
-        return nullptr;
-    return number;
-}
-
-Json System::field(const std::string& file, const std::string& name) const {
-    std::istringstream lines(read(file).value_or(""));
-    for (std::string line; std::getline(lines, line);) {
-        const std::size_t colon = line.find(':');
-        if (colon == line.npos ||
-            line.substr(0, line.find_last_not_of(" \t", colon - 1) + 1) != name)
-            continue;
-        const std::size_t value = line.find_first_not_of(" \t", colon + 1);
-        return value == line.npos ? "" : line.substr(value);
-    }
-    return nullptr;
-}
-
-std::vector<std::string> System::list(const std::string& directory) const {
-    std::vector<std::string> names;
-    std::error_code error;
-    for (std::filesystem::directory_iterator entry(path(directory), error), end;
-         !error && entry != end; entry.increment(error))
-        names.push_back(entry->path().filename());
-    std::ranges::sort(names);
-    return names;
-}
-
-Json kernel_facts(const System& system) {
+Json kernel_facts(const fs::path& root) {
     utsname name{};
     ::uname(&name);
     return {{"release", name.release},
             {"version", name.version},
             {"architecture", name.machine},
-            {"cpu-model", system.field("proc/cpuinfo", "model name")},
-            {"virtual-machine", in_virtual_machine(system.field("proc/cpuinfo", "flags"))}};
+            {"cpu-model", field(root / "proc/cpuinfo", "model name")},
+            {"virtual-machine", in_virtual_machine(field(root / "proc/cpuinfo", "flags"))}};
 }
 
-Json cpu_facts(const System& system) {
-    return {{"possible", cpus(system, "possible")},
-            {"present", cpus(system, "present")},
-            {"online", cpus(system, "online")},
-            {"offline", cpus(system, "offline")},
-            {"cores", count_places(system, AggrMode::core)},
-            {"sockets", count_places(system, AggrMode::socket)},
-            {"nodes", count_places(system, AggrMode::node)},
-            {"isolated", cpus(system, "isolated")},
-            {"nohz-full", cpus(system, "nohz_full")}};
+Json cpu_facts(const fs::path& root) {
+    return {{"possible", cpus(root, "possible")},
+            {"present", cpus(root, "present")},
+            {"online", cpus(root, "online")},
+            {"offline", cpus(root, "offline")},
+            {"cores", count_places(root, AggrMode::core)},
+            {"sockets", count_places(root, AggrMode::socket)},
+            {"nodes", count_places(root, AggrMode::node)},
+            {"isolated", cpus(root, "isolated")},
+            {"nohz-full", cpus(root, "nohz_full")}};
 }
 
-Json privilege_facts(const System& system) {
+Json privilege_facts(const fs::path& root) {
     return {{"uid", ::getuid()},
             {"effective-uid", ::geteuid()},
-            {"capabilities", capabilities(system)},
-            {"first-user-namespace", in_first_user_namespace(system)},
-            {"seccomp", seccomp(system)},
-            {"lockdown", lockdown(system)},
-            {"perf-event-paranoid", system.number("proc/sys/kernel/perf_event_paranoid")},
-            {"nmi-watchdog", system.number("proc/sys/kernel/nmi_watchdog")}};
+            {"capabilities", capabilities(root)},
+            {"first-user-namespace", in_first_user_namespace(root)},
+            {"seccomp", seccomp(root)},
+            {"lockdown", lockdown(root)},
+            {"perf-event-paranoid", number(root / "proc/sys/kernel/perf_event_paranoid")},
+            {"nmi-watchdog", number(root / "proc/sys/kernel/nmi_watchdog")}};
 }
 
 Json limit_facts() {
@@ -309,14 +306,15 @@ Json limit_facts() {
     return facts;
 }
 
-Json module_facts(const System& system, const std::string& device) {
-    const std::string module = "sys/module/perf_metagroup";
+Json module_facts(const std::string& device, const fs::path& root) {
+    const fs::path module = root / "sys/module/perf_metagroup";
     const auto info = query_module(device);
     const auto answer = [&](auto value) { return info ? Json(value(*info)) : Json(nullptr); };
     const Json mode = permissions(device);
-    return {{"loaded", system.has(module)},
-            {"version", system.text(module + "/version")},
-            {"source-version", system.text(module + "/srcversion")},
+    std::error_code ignored;
+    return {{"loaded", fs::exists(module, ignored)},
+            {"version", text(module / "version")},
+            {"source-version", text(module / "srcversion")},
             {"device", device},
             {"device-exists", !mode.is_null()},
             {"device-permissions", mode},
@@ -328,22 +326,22 @@ Json module_facts(const System& system, const std::string& device) {
             {"max-snapshot-bytes", answer([](const auto& of) { return of.max_snapshot; })}};
 }
 
-Json pmu_facts(const System& system) {
-    const std::string devices = "sys/bus/event_source/devices/";
+Json pmu_facts(const fs::path& root) {
+    const fs::path devices = root / "sys/bus/event_source/devices";
     const auto known = metagroup::known_events();
     Json pmus = Json::array();
-    for (const std::string& name : system.list(devices)) {
-        const std::string directory = devices + name + '/';
+    for (const std::string& name : list(devices)) {
+        const fs::path pmu = devices / name;
         std::vector<std::string> events;
         for (const metagroup::KnownEvent& event : known)
             if (event.source == "sysfs" && event.pmu == name) events.push_back(event.name);
-        const auto mask = system.read(directory + "cpumask");
+        const auto mask = read(pmu / "cpumask");
         Json caps = Json::object();
-        for (const std::string& cap : system.list(directory + "caps"))
-            caps[cap] = system.text(fmt::format("{}caps/{}", directory, cap));
+        for (const std::string& cap : list(pmu / "caps"))
+            caps[cap] = text(pmu / "caps" / cap);
         pmus.push_back({{"pmu", name},
-                        {"type", system.number(directory + "type")},
-                        {"cpus", (mask ? mask : system.read(directory + "cpus")).value_or("all")},
+                        {"type", number(pmu / "type")},
+                        {"cpus", (mask ? mask : read(pmu / "cpus")).value_or("all")},
                         {"events", events.size()},
                         {"counters", counters(events)},
                         {"caps", caps}});

@@ -1,18 +1,255 @@
 // SPDX-License-Identifier: MIT
 // metagroup info: the machine, the module, and checks of what works; for bug reports.
-#include <CLI/CLI.hpp>
-#include <memory>
-#include <nlohmann/json.hpp>
-#include <string>
+#include "info/info.hpp"
 
-#include "common/output.hpp"
-#include "info/checks.hpp"
-#include "info/facts.hpp"
-#include "info/page.hpp"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/ioctl.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <metagroup/device.hpp>
+#include <metagroup/error.hpp>
+#include <metagroup/metagroup.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/command_line.hpp"
+#include "common/text.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
 namespace {
+
+using metagroup::Backend;
+using metagroup::CpuList;
+using metagroup::Device;
+using metagroup::Error;
+using metagroup::EventGroup;
+using metagroup::GroupSpec;
+using metagroup::MetaGroup;
+
+void open_on_each(const GroupSpec& group, const CpuList& cpus) {
+    std::vector<int> failing;
+    std::optional<Error> first;
+    for (const int cpu : cpus) {
+        try {
+            EventGroup::open(group, cpu);
+        } catch (const Error& error) {
+            failing.push_back(cpu);
+            if (!first) first = error;
+        }
+    }
+    if (!first) return;
+    throw Error(first->cause(), first->code().value(),
+                {fmt::format("cannot open event \"{}\" on CPUs {}", to_string(group),
+                             CpuList(failing).to_string()),
+                 first->reason(), first->remedy()});
+}
+
+void count(const MetaGroup::Options& options) {
+    MetaGroup group = MetaGroup::open(options);
+    group.enable();
+    static_cast<void>(group.sweep());
+}
+
+// Without sysfs, CPU 0.
+CpuList cpus_online() {
+    try {
+        return CpuList::online();
+    } catch (const std::exception&) {
+        return CpuList({0});
+    }
+}
+
+// Queries INFO like a program that was built for a later version of the interface.
+void query_as_newer_program(const Device& device) {
+    struct Newer {
+        perf_metagroup_info known;
+        __u64 unknown;
+    };
+    Newer query{};
+    query.known.size = sizeof(query);
+    const bool answers = ::ioctl(device.fd(), PERF_METAGROUP_IOC_INFO, &query) == 0;
+    // Unknown fields that are set must be refused.
+    query.known = {};
+    query.known.size = sizeof(query);
+    query.unknown = 1;
+    const bool ignores = ::ioctl(device.fd(), PERF_METAGROUP_IOC_INFO, &query) == 0;
+    if (answers && !ignores && errno == E2BIG) return;
+    throw Error(
+        metagroup::Cause::wrong_module, EPROTO,
+        {"INFO",
+         ignores ? "the module ignores unknown fields" : "the module refuses a larger structure",
+         "install a module and a program of the same version, and load the module again"});
+}
+
+// Checks of what works on this machine: each is tried.
+class Checks {
+  public:
+    // `filtered`: seccomp may refuse system calls.
+    Checks(const std::string& device, bool filtered);
+
+    const Json& all() const { return all_; }
+    // True if the default events can be counted on all CPUs.
+    bool counting_works() const { return counting_works_; }
+    // The backends that work, the one that `auto` takes, and the reason.
+    const Json& backends() const { return backends_; }
+
+  private:
+    template <typename Action>
+    bool check(const std::string& what, const Action& action);
+    void check_backends(MetaGroup::Options options);
+    void check_module(const std::string& device);
+
+    bool filtered_;
+    Json all_ = Json::array();
+    Json backends_{{"available", Json::array()}, {"auto", nullptr}, {"reason", ""}};
+    bool counting_works_ = false;
+};
+
+template <typename Action>
+bool Checks::check(const std::string& what, const Action& action) {
+    std::string why;
+    std::string remedy;
+    try {
+        action();
+    } catch (const Error& error) {
+        why = error.failed() + ": " + error.reason();
+        remedy = error.remedy();
+        // perf itself refuses with EACCES.
+        if (filtered_ && error.code().value() == EPERM) {
+            why += "; or the filter of system calls (seccomp) refuses it";
+            remedy.insert(0,
+                          "let the filter allow perf_event_open(2), as with docker's --cap-add "
+                          "PERFMON; else ");
+        }
+    } catch (const std::exception& error) {
+        why = error.what();
+    }
+    all_.push_back({{"what", what}, {"works", why.empty()}, {"why", why}, {"remedy", remedy}});
+    return why.empty();
+}
+
+Checks::Checks(const std::string& device, bool filtered) : filtered_(filtered) {
+    MetaGroup::Options clock;
+    clock.groups = metagroup::parse_events("cpu-clock");
+    clock.cpus = cpus_online();
+    clock.start_disabled = true;
+    clock.device = device;
+    check("a software event on each CPU", [&] { open_on_each(clock.groups.front(), *clock.cpus); });
+    counting_works_ = check("the default events on all CPUs", [&] {
+        MetaGroup::Options defaults = Selection().options();
+        defaults.device = device;
+        count(defaults);
+    });
+    const int cpu = *clock.cpus->begin();
+    check("hardware events (cycles)",
+          [&] { EventGroup::open(metagroup::parse_events("cycles").front(), cpu); });
+    check("tracepoints (sched:sched_switch)",
+          [&] { EventGroup::open(metagroup::parse_events("sched:sched_switch").front(), cpu); });
+    check_backends(clock);
+}
+
+void Checks::check_backends(MetaGroup::Options options) {
+    options.backend = Backend::per_fd;
+    if (check("reading one CPU after the other", [&] { count(options); }))
+        backends_["available"].push_back(to_string(Backend::per_fd));
+    options.backend = Backend::module;
+    if (check("reading all CPUs at once, by the module", [&] { count(options); })) {
+        backends_["available"].push_back(to_string(Backend::module));
+        check_module(options.device);
+    }
+    options.backend = Backend::automatic;
+    try {
+        const MetaGroup group = MetaGroup::open(options);
+        backends_["auto"] = to_string(group.backend());
+        backends_["reason"] = group.backend_reason();
+    } catch (const std::exception& error) {
+        backends_["reason"] = error.what();
+    }
+}
+
+void Checks::check_module(const std::string& device) {
+    Device opened = Device::open(device);
+    check("not waking idle CPUs (--quiet-cpus)", [&] { opened.set_mode({.quiet = true}); });
+    check("not interrupting isolated CPUs (--skip-isolated)",
+          [&] { opened.set_mode({.skip_isolated = true}); });
+    check("programs newer than the module", [&] { query_as_newer_program(opened); });
+}
+
+constexpr std::size_t kWidth = 80;  // also on wider terminals, for reports that are pasted
+
+std::string words(std::string name) {
+    std::ranges::replace(name, '-', ' ');
+    return name;
+}
+
+std::string cell(const Json& value) {
+    if (value.is_null()) return "unknown";
+    if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
+    if (value.is_string())
+        return value.get<std::string>().empty() ? "none" : value.get<std::string>();
+    if (!value.is_structured()) return value.dump();
+    std::vector<std::string> parts;
+    for (const auto& [name, part] : value.items())
+        parts.push_back(value.is_array() ? cell(part) : fmt::format("{}={}", name, cell(part)));
+    return parts.empty() ? "none" : fmt::format("{}", fmt::join(parts, " "));
+}
+
+std::string facts(const Json& section) {
+    std::size_t longest = 0;
+    for (const auto& [name, value] : section.items())
+        longest = std::max(longest, name.size());
+    const Columns columns{.indent = 2, .text = longest + 4, .width = kWidth};
+    std::string text;
+    for (const auto& [name, value] : section.items())
+        text += entry(words(name), cell(value), columns);
+    return text;
+}
+
+std::string table(const Json& rows) {
+    std::vector<std::vector<std::string>> lines(1);
+    for (const auto& [name, value] : rows.front().items())
+        lines.front().push_back(words(name));
+    for (const Json& row : rows) {
+        lines.emplace_back();
+        for (const Json& value : row)
+            lines.back().push_back(value.is_null() ? "-" : cell(value));
+    }
+    std::string text;
+    for (const auto& line : lines) {
+        std::string row = " ";
+        for (std::size_t column = 0; column < line.size(); ++column) {
+            std::size_t width = 0;
+            for (const auto& other : lines)
+                width = std::max(width, other[column].size());
+            row += fmt::format(" {:<{}} ", line[column], width);
+        }
+        text += row.substr(0, row.find_last_not_of(' ') + 1) + '\n';
+    }
+    return text;
+}
+
+std::string checks(const Json& all) {
+    constexpr Columns columns{.indent = 2, .text = 10, .width = kWidth};
+    std::string text;
+    for (const Json& check : all) {
+        const bool works = check.at("works");
+        std::string what = check.at("what");
+        if (!works) {
+            what += ": " + check.at("why").get<std::string>();
+            const std::string remedy = check.at("remedy");
+            if (!remedy.empty()) what += "; remedy: " + remedy;
+        }
+        text += entry(works ? "works:" : "fails:", what, columns);
+    }
+    return text;
+}
 
 struct InfoOptions {
     std::string device = PERF_METAGROUP_DEVICE;
@@ -21,30 +258,38 @@ struct InfoOptions {
 };
 
 int info(const InfoOptions& options) {
-    const System system;
     Json report{{"program", {{"version", METAGROUP_VERSION}, {"abi", PERF_METAGROUP_ABI}}},
-                {"kernel", kernel_facts(system)},
-                {"cpus", cpu_facts(system)},
-                {"privileges", privilege_facts(system)},
+                {"kernel", kernel_facts()},
+                {"cpus", cpu_facts()},
+                {"privileges", privilege_facts()},
                 // Before the checks, which raise the limits.
                 {"limits", limit_facts()},
-                {"module", module_facts(system, options.device)},
-                {"pmus", pmu_facts(system)}};
+                {"module", module_facts(options.device)},
+                {"pmus", pmu_facts()}};
     const Checks checks(options.device, report["privileges"]["seccomp"] == "filter");
     report["backends"] = checks.backends();
-    report["checks"] = Json::array();
-    for (const Check& check : checks.all()) {
-        report["checks"].push_back({{"what", check.what},
-                                    {"works", check.works},
-                                    {"why", check.why},
-                                    {"remedy", check.remedy}});
-    }
+    report["checks"] = checks.all();
     const auto replace = Json::error_handler_t::replace;
     Output("").write(options.json ? report.dump(-1, ' ', false, replace) + '\n' : as_page(report));
     return options.check && !checks.counting_works() ? 1 : 0;
 }
 
 }  // namespace
+
+std::string as_page(const Json& report) {
+    std::string text;
+    for (const auto& [name, section] : report.items()) {
+        if (!text.empty()) text += '\n';
+        text += words(name) + '\n';
+        if (name == "checks")
+            text += checks(section);
+        else if (section.is_object())
+            text += facts(section);
+        else
+            text += section.empty() ? "  none\n" : table(section);
+    }
+    return text;
+}
 
 void add_info(CLI::App& app, int& status) {
     CLI::App* info_app = app.add_subcommand("info", "describe the machine and check what works");

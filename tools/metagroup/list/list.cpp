@@ -2,26 +2,89 @@
 // metagroup list: the events of this machine.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <fnmatch.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 #include <metagroup/known_events.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "common/output.hpp"
+#include "common/command_line.hpp"
 #include "common/text.hpp"
-#include "list/filter.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
 namespace {
 
 using metagroup::KnownEvent;
+
+// Part of a text in any case; with `*`, `?` and `[]` the whole text. hw and sw are the PMUs
+// hardware and software, as in perf list.
+class Pattern {
+  public:
+    explicit Pattern(std::string text) {
+        if (text == "hw")
+            pmu_ = "hardware";
+        else if (text == "sw")
+            pmu_ = "software";
+        else
+            glob_ = text.find_first_of("*?[") == text.npos ? "*" + text + "*" : std::move(text);
+    }
+
+    // True if it fits the event's name, PMU or description.
+    bool matches(const KnownEvent& event) const {
+        if (!pmu_.empty()) return event.pmu == pmu_;
+        return fits(event.name) || fits(event.pmu) || fits(event.description);
+    }
+
+  private:
+    bool fits(const std::string& text) const {
+        return ::fnmatch(glob_.c_str(), text.c_str(), FNM_CASEFOLD) == 0;
+    }
+
+    std::string glob_;
+    std::string pmu_;
+};
+
+// Tells by opening them which events can be counted. Virtual machines often lack the counters of
+// the CPU that they show.
+class Countable {
+  public:
+    // Opens some events of each PMU of libpfm4; the result holds for all events of the PMU.
+    explicit Countable(std::span<const KnownEvent> events);
+
+    bool operator()(const KnownEvent& event) const;
+
+  private:
+    std::set<std::string> pfm_pmus_;
+};
+
+Countable::Countable(std::span<const KnownEvent> events) {
+    // A single event may be missing on this model of CPU only.
+    constexpr int tries = 8;
+    std::map<std::string, int> tried;
+    for (const KnownEvent& event : events) {
+        if (event.source != "libpfm4" || pfm_pmus_.contains(event.pmu) ||
+            tried[event.pmu]++ >= tries)
+            continue;
+        if (can_count(event.name)) pfm_pmus_.insert(event.pmu);
+    }
+}
+
+bool Countable::operator()(const KnownEvent& event) const {
+    if (event.source == "libpfm4") return pfm_pmus_.contains(event.pmu);
+    // The names of perf are the same everywhere; sysfs and tracefs describe this machine.
+    return event.source != "perf" || can_count(event.name);
+}
 
 struct ListOptions {
     std::optional<std::string> pattern;

@@ -22,10 +22,9 @@
 #include <vector>
 
 #include "common/command_line.hpp"
-#include "common/overhead.hpp"
 #include "common/process.hpp"
-#include "common/selection.hpp"
 #include "common/text.hpp"
+#include "common/totals.hpp"
 #include "record/timing.hpp"
 #include "subcommands.hpp"
 

@@ -13,7 +13,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "common/overhead.hpp"
+#include "common/totals.hpp"
 #include "own_timer.hpp"
 
 namespace tool {

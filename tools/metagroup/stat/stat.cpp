@@ -23,8 +23,6 @@
 #include "common/count_report.hpp"
 #include "common/process.hpp"
 #include "common/replay.hpp"
-#include "common/selection.hpp"
-#include "common/ticker.hpp"
 #include "stat/stream_counts.hpp"
 #include "subcommands.hpp"
 

@@ -14,10 +14,8 @@
 #include <string>
 
 #include "common/command_line.hpp"
-#include "common/overhead.hpp"
 #include "common/process.hpp"
-#include "common/selection.hpp"
-#include "common/ticker.hpp"
+#include "common/totals.hpp"
 #include "subcommands.hpp"
 #include "top/interval.hpp"
 #include "top/model.hpp"
