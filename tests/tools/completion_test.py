@@ -53,6 +53,9 @@ class Candidates:
     def test_backends_are_offered(self) -> None:
         self.assertEqual(self.offered("metagroup stat --backend "), ["auto", "module", "perfd"])
 
+    def test_methods_are_offered(self) -> None:
+        self.assertEqual(self.offered("metagroup top --method "), ["auto", "stream", "sweep"])
+
     def test_events_are_those_of_this_machine(self) -> None:
         self.assertIn("context-switches", self.offered("metagroup stat -e context"))
 

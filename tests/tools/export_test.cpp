@@ -21,7 +21,6 @@
 
 #include "export/scrape.hpp"
 #include "program.hpp"
-#include "pty.hpp"
 #include "support/cpus.hpp"
 
 using Catch::Matchers::ContainsSubstring;

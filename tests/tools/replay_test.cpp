@@ -7,7 +7,6 @@
 #include <string>
 
 #include "program.hpp"
-#include "pty.hpp"
 #include "recorded.hpp"
 #include "top/source.hpp"
 

@@ -3,20 +3,29 @@
 // busy PMUs, permission), so it runs in guests only.
 #include <algorithm>
 #include <array>
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <metagroup/cpu_list.hpp>
 #include <regex>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "common/aggregation.hpp"
+#include "common/intervals.hpp"
 #include "program.hpp"
 #include "support/settings.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using namespace std::chrono_literals;
+using Catch::Approx;
+using metagroup::MetaGroup;
+using metagroup::Snapshot;
 using metagroup::test::Cgroup;
 
 namespace {
@@ -36,6 +45,13 @@ std::string first_line(const std::string& arguments) {
     REQUIRE(outcome.status == 0);
     const std::regex number(R"((^|[,;:])\d+(\.\d+)?(e[-+]?\d+)?(?=[,;}]|$))");
     return std::regex_replace(split(outcome.text, '\n').at(0), number, "$1N");
+}
+
+std::vector<nlohmann::json> stat_lines(const std::string& options) {
+    const Outcome outcome = run_program(METAGROUP_TOOL " stat -j -e cpu-clock " + options);
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    return json_lines(outcome.text);
 }
 
 // Has four counters on each CPU.
@@ -183,6 +199,80 @@ TEST_CASE("The keys of stat's JSON do not change") {
     CHECK(first_line("-j --timeout 10ms") == R"({"elapsed":N,)" + rest);
     CHECK(first_line("-j -I 10ms --count 1") == R"({"interval":N,)" + rest);
     CHECK(first_line("-j -A --timeout 10ms") == R"({"elapsed":N,"place":"CPU0",)" + rest);
+}
+
+TEST_CASE("stat reads short intervals by a stream, and others by sweeps", "[module]") {
+    const auto deadlines = [](const std::string& options) {
+        return stat_lines(options).back().at("self").at("deadlines").get<int>();
+    };
+    CHECK(deadlines("-I 1ms --count 20") >= 20);
+    CHECK(deadlines("-I 1ms --count 20 --method sweep") == 0);
+    CHECK(deadlines("-I 20ms --count 3") == 0);
+    CHECK(deadlines("-I 20ms --count 3 --method stream") >= 3);
+}
+
+TEST_CASE("The intervals of a stream end at its deadlines", "[module]") {
+    const auto lines = stat_lines("-I 2ms --count 50");
+    REQUIRE(lines.size() == 51);
+    for (std::size_t i = 1; i < 50; ++i) {
+        const double before = lines[i - 1].at("interval");
+        // Deadlines may be lost; they do not shift.
+        const double periods = (lines[i].at("interval").get<double>() - before) / 0.002;
+        CAPTURE(i, periods);
+        CHECK(periods >= 0.999);
+        CHECK(periods == Approx(static_cast<double>(static_cast<int>(periods + 0.5))));
+    }
+}
+
+TEST_CASE("A stream's last interval ends with counting", "[module]") {
+    const auto lines = stat_lines("-I 5ms --timeout 203ms");
+    CHECK(lines.at(lines.size() - 2).at("interval").get<double>() > 0.203);
+}
+
+TEST_CASE("The intervals of a stream and its last one add up to all counts", "[module]") {
+    MetaGroup group = MetaGroup::open(
+        {.groups = metagroup::parse_events("{cpu-clock,context-switches},page-faults"),
+         .cpus = metagroup::CpuList::online()});
+    const tool::Aggregation rows(tool::AggrMode::cpu, metagroup::CpuList::online());
+    tool::Totals interval(group, rows);
+    tool::Totals whole(group, rows);
+    tool::Overhead overhead;
+    std::vector<tool::Count> sums(rows.places().size() * whole.columns().size());
+    const auto add = [&] {
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            sums[i].add(interval.at(0, i));
+    };
+    Snapshot first;
+    Snapshot last;
+    group.read(first);
+    auto stream = tool::StreamedIntervals::start(group, "stream", 1ms, first).value();
+    while (overhead.deadlines < 100) {
+        std::this_thread::sleep_for(stream.batch() / 2);
+        while (stream.next(interval, overhead))
+            add();
+    }
+    stream.stop();
+    while (stream.next(interval, overhead))
+        add();
+    group.disable();
+    group.read(last);
+    interval.clear();
+    stream.add_rest(last, interval);
+    add();
+    whole.add(metagroup::Delta(first, last));
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+        CAPTURE(i);
+        CHECK(sums[i].value == whole.at(0, i).value);
+        CHECK(sums[i].enabled == whole.at(0, i).enabled);
+    }
+}
+
+TEST_CASE("Without the module stat --method stream fails, and names the reason", "[no-module]") {
+    const Outcome outcome =
+        run_program(METAGROUP_TOOL " stat -e cpu-clock -I 1ms --method stream --timeout 10ms");
+    CHECK(outcome.status == kFailure);
+    CHECK_THAT(outcome.text, ContainsSubstring("--method stream") &&
+                                 ContainsSubstring("perf_metagroup is not loaded"));
 }
 
 TEST_CASE("stat -G counts the tasks of the cgroup only", "[machine]") {

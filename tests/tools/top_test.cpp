@@ -1,59 +1,327 @@
 // SPDX-License-Identifier: MIT
-// metagroup top on a pseudo-terminal, natively and with the module in guests. top_test.py checks
-// the picture on the screen.
+// metagroup top: its parts, and on a pseudo-terminal what needs no picture of the screen, for which
+// there is top_test.py.
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <csignal>
+#include <filesystem>
+#include <functional>
 #include <string>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include "program.hpp"
-#include "pty.hpp"
+#include "support/settings.hpp"
 #include "support/cpus.hpp"
+#include "top/source.hpp"
+#include "top/view.hpp"
 
+using namespace std::chrono_literals;
+using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+using metagroup::Backend;
+using tool::AggrMode;
+using tool::Cell;
+using tool::History;
+using tool::Layout;
+using tool::Model;
+using tool::Sampler;
+using tool::Update;
 
 namespace {
 
-// Leaving the alternate screen.
-constexpr std::string_view kLeave = "\033[?1049l";
+using Order = std::vector<std::size_t>;
 
-std::vector<std::string> top(std::initializer_list<std::string> arguments = {}) {
+// Three CPUs, two events; the first row of numbers is the first CPU's, the last the total.
+Model model() {
+    return {{{"CPU0", 1}, {"CPU1", 1}, {"CPU2", 1}}, {{"cycles", "/s"}, {"IPC", ""}}};
+}
+
+Update update(std::vector<Cell> cells) {
+    return {std::move(cells), {1, 1, 1}};
+}
+
+Update example() {
+    return update({{20}, {0.5}, {30}, {}, {10}, {1.5}, {60}, {1}});
+}
+
+metagroup::MetaGroup::Options counting(const char* events, Backend backend = Backend::automatic) {
+    metagroup::MetaGroup::Options options;
+    options.groups = metagroup::parse_events(events);
+    options.cpus = metagroup::CpuList::online();
+    options.backend = backend;
+    options.start_disabled = true;
+    return options;
+}
+
+// Samples until the condition holds. \return false after a time limit.
+bool comes(Sampler& sampler, const std::function<bool(const Update&)>& so) {
+    for (int tries = 0; tries < 200; ++tries) {
+        std::this_thread::sleep_for(50ms);
+        while (const Update* update = sampler.sample()) {
+            if (so(*update)) return true;
+            if (!sampler.has_batches()) break;
+        }
+    }
+    return false;
+}
+
+std::vector<std::string> top(std::initializer_list<std::string> arguments = {},
+                             const char* delay = "0.1") {
     std::vector<std::string> words{METAGROUP_TOOL,          "top", "-e",
-                                   "cpu-clock,page-faults", "-d",  "0.1"};
+                                   "cpu-clock,page-faults", "-d",  delay};
     words.insert(words.end(), arguments);
     return words;
 }
 
-// Otherwise only what has changed is written.
-void repaint(const Pty& terminal) {
-    terminal.signal(SIGCONT);
+// Takes the intervals that are there. \return their number.
+int drain(
+    Sampler& sampler, const std::function<void(const Update&)>& check = [](const Update&) {}) {
+    int updates = 0;
+    for (; const Update* update = sampler.sample(); ++updates)
+        check(*update);
+    return updates;
+}
+
+int milliseconds_since(std::chrono::steady_clock::time_point start) {
+    return static_cast<int>((std::chrono::steady_clock::now() - start) / 1ms);
 }
 
 }  // namespace
 
-TEST_CASE("top shows events, a total and a row for each CPU") {
-    Pty terminal(top());
-    CAPTURE(terminal.screen());
-    REQUIRE(terminal.shows("cpu-clock"));
-    REQUIRE(terminal.shows("1.00"));
-    REQUIRE(terminal.wrote("total"));
-    REQUIRE(terminal.wrote("CPU0"));
+TEST_CASE("A history gives the newest values, and forgets the oldest", "[no-module]") {
+    History history;
+    CHECK_FALSE(history.ago(0));
+    for (std::size_t i = 0; i <= History::kLength; ++i)
+        history.add(static_cast<double>(i));
+    CHECK(history.ago(0) == static_cast<double>(History::kLength));
+    CHECK(history.ago(History::kLength - 1) == 1);
+    CHECK_FALSE(history.ago(History::kLength));
 }
 
-TEST_CASE("top restores the terminal when it ends") {
-    const int how = GENERATE(0, SIGINT, SIGTERM, SIGHUP, SIGQUIT);
-    CAPTURE(how);
-    Pty terminal(top());
-    REQUIRE(terminal.shows("cpu-clock"));
-    REQUIRE_FALSE(terminal.restored());
-    if (how == 0)
-        terminal.type("q");
-    else
-        terminal.signal(how);
-    CHECK(terminal.end() == 0);
-    CHECK(terminal.restored());
-    CHECK(terminal.wrote(kLeave));
+TEST_CASE("The peak is that of the newest values", "[no-module]") {
+    History history;
+    for (const double value : {9.0, 2.0, 3.0})
+        history.add(value);
+    CHECK(history.peak() == 9);
+    CHECK(history.peak(2) == 3);
+    CHECK(History().peak() == 0);
+}
+
+TEST_CASE("A graph has the newest value on the right", "[no-module]") {
+    History history;
+    history.add(0);
+    history.add(50);
+    history.add(100);
+    CHECK(tool::graph(history, 4, 100, true) == " ▁▅█");
+    CHECK(tool::graph(history, 4, 100, false) == " _=#");
+}
+
+TEST_CASE("In a graph small values differ from zero, and unknown ones are blank", "[no-module]") {
+    History history;
+    history.add(1);
+    history.add({});
+    history.add(0);
+    CHECK(tool::graph(history, 3, 1e9, false) == ". _");
+    CHECK(tool::graph(history, 3, 0, false) == "_ _");
+}
+
+TEST_CASE("Places are in their own order at first", "[no-module]") {
+    Model shown = model();
+    shown.update(example());
+    CHECK(shown.order() == Order{0, 1, 2});
+}
+
+TEST_CASE("A column is sorted from the largest, then reversed", "[no-module]") {
+    Model shown = model();
+    shown.update(example());
+    shown.sort_by(1);
+    CHECK(shown.order() == Order{1, 0, 2});
+    shown.sort_by(1);
+    CHECK(shown.order() == Order{2, 0, 1});
+}
+
+TEST_CASE("Unknown values are at the bottom in any order", "[no-module]") {
+    Model shown = model();
+    shown.update(example());
+    shown.sort_by(2);
+    CHECK(shown.order() == Order{2, 0, 1});
+    shown.reverse();
+    CHECK(shown.order() == Order{0, 2, 1});
+}
+
+TEST_CASE("Places of the same value keep their order", "[no-module]") {
+    Model shown = model();
+    shown.update(update({{5}, {}, {5}, {}, {5}, {}, {15}, {}}));
+    shown.sort_by(1);
+    CHECK(shown.order() == Order{0, 1, 2});
+}
+
+TEST_CASE("Sorting goes from column to column and stays at the ends", "[no-module]") {
+    Model shown = model();
+    shown.sort_left();
+    CHECK(shown.sorted_by() == Model::kByPlace);
+    for (int i = 0; i < 5; ++i)
+        shown.sort_right();
+    CHECK(shown.sorted_by() == 2);
+    shown.sort_by(9);
+    CHECK(shown.sorted_by() == 2);
+    CHECK(shown.descending());
+}
+
+TEST_CASE("New values are sorted again", "[no-module]") {
+    Model shown = model();
+    shown.sort_by(1);
+    shown.update(example());
+    shown.update(update({{1}, {}, {2}, {}, {3}, {}, {6}, {}}));
+    CHECK(shown.order() == Order{2, 1, 0});
+    CHECK(shown.history(0, 0).ago(1) == 20);
+    CHECK(shown.cell(shown.total(), 0).value == 6);
+}
+
+TEST_CASE("Rows of a column share its peak, without the total", "[no-module]") {
+    Model shown = model();
+    shown.update(example());
+    CHECK(shown.peak(0, 4) == 30);
+    CHECK(shown.peak(1, 4) == 1.5);
+}
+
+TEST_CASE("Columns share the width, and those that do not fit are left out", "[no-module]") {
+    const Layout all(75, 4, 0, 0);
+    CHECK(all.shown == 4);
+    CHECK(all.shown * (all.width() + Layout::kGap) <= 75);
+    const Layout some(75, 9, 0, 0);
+    CHECK(some.shown == 5);
+    CHECK(some.shown * (some.width() + Layout::kGap) <= 75);
+}
+
+TEST_CASE("The wanted column is shown", "[no-module]") {
+    CHECK(Layout(75, 9, 0, 7).first == 3);
+    CHECK(Layout(75, 9, 3, 1).first == 1);
+    CHECK(Layout(75, 9, 3, 5).first == 3);
+    CHECK(Layout(200, 9, 3, 8).first == 0);
+}
+
+TEST_CASE("A narrow screen has a number without graph, or no column", "[no-module]") {
+    CHECK(Layout(10, 3, 0, 0).shown == 1);
+    CHECK(Layout(10, 3, 0, 2).first == 2);
+    CHECK(Layout(5, 3, 0, 0).shown == 0);
+    CHECK(Layout(0, 3, 0, 2).shown == 0);
+    CHECK(Layout(80, 0, 0, 0).shown == 0);
+}
+
+TEST_CASE("Scrolling ends where the window is full", "[no-module]") {
+    CHECK(tool::scroll_to(5, 100, 20) == 5);
+    CHECK(tool::scroll_to(95, 100, 20) == 80);
+    CHECK(tool::scroll_to(3, 10, 20) == 0);
+}
+
+TEST_CASE("Intervals go up and down in steps, within bounds", "[no-module]") {
+    CHECK(tool::longer(1s) == 2s);
+    CHECK(tool::longer(300ms) == 500ms);
+    CHECK(tool::shorter(1s) == 500ms);
+    CHECK(tool::shorter(3s) == 2s);
+    CHECK(tool::shorter(72h) == tool::kLongestInterval);
+    CHECK(tool::shorter(tool::kShortestInterval) == tool::kShortestInterval);
+    CHECK(tool::longer(tool::kLongestInterval) == tool::kLongestInterval);
+}
+
+TEST_CASE("The clock of a CPU runs at one second per second") {
+    Sampler sampler(counting("cpu-clock,page-faults"), AggrMode::cpu);
+    std::this_thread::sleep_for(50ms);
+    const Update& update = *sampler.sample();
+    const std::size_t cpus = sampler.places().size();
+    REQUIRE(update.cells.size() == (cpus + 1) * 2);
+    for (std::size_t place = 0; place < cpus; ++place)
+        CHECK(update.cells[place * 2].value.value() == Approx(1).epsilon(0.05));
+    CHECK(update.cells[cpus * 2].value.value() == Approx(static_cast<double>(cpus)).epsilon(0.05));
+}
+
+TEST_CASE("Columns are events with their units, then ratios") {
+    const auto series = Sampler(counting("{cpu-clock,page-faults}"), AggrMode::all).series();
+    REQUIRE(series.size() == 2);
+    CHECK(series[0].name == "cpu-clock");
+    CHECK(series[0].unit == "CPUs");
+    CHECK(series[1].unit == "/s");
+}
+
+TEST_CASE("A ratio is a column of its own", "[module]") {
+    if (!std::filesystem::exists("/sys/bus/event_source/devices/armv8_pmuv3") &&
+        !std::filesystem::exists("/sys/bus/event_source/devices/cpu"))
+        SKIP("no PMU counts cycles here");
+    Sampler sampler(counting("{cycles,cpu-clock}"), AggrMode::cpu);
+    std::this_thread::sleep_for(200ms);
+    REQUIRE(sampler.series().size() == 3);
+    CHECK(sampler.series()[2].name == "GHz");
+    CHECK(sampler.sample()->cells.back().value.value() > 0);
+}
+
+TEST_CASE("A CPU that goes offline is marked, and counts again when it is back", "[module]") {
+    const auto [backend, method] =
+        GENERATE(std::pair(Backend::module, "sweep"), std::pair(Backend::per_fd, "sweep"),
+                 std::pair(Backend::module, "stream"));
+    CAPTURE(metagroup::to_string(backend), method);
+    if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    Sampler sampler(counting("cpu-clock", backend), AggrMode::cpu, method);
+    sampler.restart(5ms);
+    {
+        const metagroup::test::OfflineCpu gone(1);
+        REQUIRE(comes(sampler, [](const Update& update) { return update.online[1] == 0; }));
+        CHECK(comes(sampler, [](const Update& update) {
+            return update.online[0] == 1 && update.cells[0].value && !update.cells[1].value;
+        }));
+    }
+    REQUIRE(comes(sampler, [](const Update& update) { return update.online[1] == 1; }));
+    CHECK(comes(sampler, [](const Update& update) { return update.cells[1].value > 0.5; }));
+}
+
+TEST_CASE("top reads short intervals by a stream, in batches", "[module]") {
+    Sampler sampler(counting("cpu-clock"), AggrMode::cpu, "auto");
+    CHECK(sampler.restart(20ms) == 20ms);
+    CHECK_FALSE(sampler.has_batches());
+    const auto batch = sampler.restart(1ms);
+    REQUIRE(sampler.has_batches());
+    CHECK(batch == 100ms);
+    CHECK_THAT(sampler.progress(), StartsWith("stream"));
+    const auto start = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(3 * batch);
+    const int updates = drain(sampler, [](const Update& update) {
+        CHECK(update.cells.front().value.value_or(1) == Approx(1).epsilon(0.1));
+    });
+    CHECK(updates > 10);
+    CHECK(updates <= milliseconds_since(start) + 1);
+}
+
+TEST_CASE("After a pause top has only intervals from then on", "[module]") {
+    Sampler sampler(counting("cpu-clock"), AggrMode::cpu, "stream");
+    sampler.restart(1ms);
+    sampler.pause();
+    std::this_thread::sleep_for(300ms);
+    const auto start = std::chrono::steady_clock::now();
+    sampler.restart(1ms);
+    std::this_thread::sleep_for(50ms);
+    const int updates = drain(sampler);
+    CHECK(updates > 0);
+    CHECK(updates <= milliseconds_since(start) + 1);
+}
+
+TEST_CASE("A CPU on which a cgroup does not run is not marked as offline", "[machine]") {
+    const Backend backend = GENERATE(Backend::module, Backend::per_fd);
+    CAPTURE(metagroup::to_string(backend));
+    const metagroup::test::Cgroup empty("metagroup_empty");
+    metagroup::MetaGroup::Options options = counting("cpu-clock", backend);
+    options.cgroup = "metagroup_empty";
+    Sampler sampler(options, AggrMode::cpu);
+    const std::vector<std::size_t> all(sampler.places().size(), 1);
+    for (int sweep = 0; sweep < 3; ++sweep) {
+        std::this_thread::sleep_for(10ms);
+        CHECK(sampler.sample()->online == all);
+    }
 }
 
 TEST_CASE("top ends when its terminal is gone") {
@@ -61,20 +329,6 @@ TEST_CASE("top ends when its terminal is gone") {
     REQUIRE(terminal.shows("cpu-clock"));
     terminal.hang_up();
     CHECK(terminal.end().has_value());
-}
-
-TEST_CASE("top restores the terminal when it is stopped, and takes it again") {
-    Pty terminal(top());
-    REQUIRE(terminal.shows("cpu-clock"));
-    terminal.type("\x1a");
-    REQUIRE(terminal.stops());
-    CHECK(terminal.restored());
-    CHECK(terminal.wrote(kLeave));
-    terminal.signal(SIGCONT);
-    REQUIRE(terminal.taken());
-    terminal.type("q");
-    CHECK(terminal.end() == 0);
-    CHECK(terminal.restored());
 }
 
 TEST_CASE("top --count ends after as many updates") {
@@ -102,28 +356,10 @@ TEST_CASE("Graphs are ASCII in an ASCII locale") {
     CHECK(terminal.wrote("#") == !utf8);
 }
 
-TEST_CASE("Keys lengthen and shorten the interval") {
-    Pty terminal(top());
-    REQUIRE(terminal.shows("every 100 ms"));
-    terminal.type("+");
-    repaint(terminal);
-    REQUIRE(terminal.shows("every 200 ms"));
-    terminal.type("--");
-    repaint(terminal);
-    REQUIRE(terminal.shows("every 50 ms"));
-}
-
 TEST_CASE("top without a terminal points to stat") {
     const Outcome outcome = run_program(METAGROUP_TOOL " top -e cpu-clock </dev/null");
     CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring("metagroup stat"));
-}
-
-TEST_CASE("top names an unknown terminal") {
-    Pty terminal(top(), {{"TERM", "nonsense"}});
-    CHECK(terminal.end() == kFailure);
-    CHECK_THAT(terminal.screen(), ContainsSubstring("nonsense"));
-    CHECK(terminal.restored());
 }
 
 TEST_CASE("top refuses invalid options") {
@@ -131,8 +367,17 @@ TEST_CASE("top refuses invalid options") {
         return run_program(METAGROUP_TOOL " top " + arguments).status;
     };
     CHECK(status("-d 0") > 1);
+    CHECK(status("-d 9us") > 1);
     CHECK(status("-d 1 -I 100") > 1);
     CHECK(status("-A --per-core") > 1);
+    CHECK(status("--method guess") > 1);
+}
+
+TEST_CASE("Without the module top --method stream fails, and names the reason", "[no-module]") {
+    Pty terminal(top({"--method", "stream"}));
+    CHECK(terminal.end() == kFailure);
+    CHECK_THAT(terminal.screen(), ContainsSubstring("--method stream") &&
+                                      ContainsSubstring("perf_metagroup is not loaded"));
 }
 
 TEST_CASE("top marks a CPU that is offline", "[module]") {
@@ -143,7 +388,8 @@ TEST_CASE("top marks a CPU that is offline", "[module]") {
     CHECK(terminal.shows("offline"));
 }
 
-TEST_CASE("With the module top reads by it", "[module]") {
-    Pty terminal(top());
-    REQUIRE(terminal.shows("module | sweep"));
+TEST_CASE("With the module top reads by it, short intervals by a stream", "[module]") {
+    const bool is_short = GENERATE(false, true);
+    Pty terminal(top({}, is_short ? "1ms" : "0.1"));
+    CHECK(terminal.shows(is_short ? "module | stream" : "module | sweep"));
 }

@@ -78,11 +78,12 @@ class Terminal:
 
 
 class TopTest(unittest.TestCase):
-    def start(self, arguments: str = "-d 0.2", columns: int = 80, rows: int = 24) -> Terminal:
+    def start(self, arguments: str = "-d 0.2", columns: int = 80, rows: int = 24,
+              variables: str = "") -> Terminal:
         terminal = Terminal(columns, rows)
         self.addCleanup(terminal.close)
         # Without the first line of stty, which has the size; exec, so that the process is known.
-        top = f"exec {TOOL} top -e {EVENTS} --backend perfd {arguments}"
+        top = f"exec env {variables} {TOOL} top -e {EVENTS} --backend perfd {arguments}"
         terminal.run(f"cd {terminal.directory}; stty -a | sed 1d >before; "
                      f"sh -c 'echo $$ >pid; {top}' 2>errors; "
                      "echo $? >status; stty -a | sed 1d >after; echo >over")
@@ -161,6 +162,14 @@ class TopTest(unittest.TestCase):
         terminal.keys("-", "-")
         terminal.wait_for("every 100 ms")
 
+    def test_short_intervals_leave_time_for_keys(self) -> None:
+        terminal = self.start("-d 1ms")
+        terminal.wait_for("every 1 ms")
+        terminal.keys("-")
+        terminal.wait_for("every 500 us")
+        terminal.keys("q")
+        self.assert_ended(terminal)
+
     def test_the_picture_follows_the_size(self) -> None:
         terminal = self.start()
         terminal.wait_for("1.00 ")
@@ -204,7 +213,7 @@ class TopTest(unittest.TestCase):
         self.assert_ended(terminal)
 
     def test_signals_end_it_and_restore_the_terminal(self) -> None:
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
             with self.subTest(number):
                 terminal = self.start()
                 terminal.wait_for("total")
@@ -220,10 +229,13 @@ class TopTest(unittest.TestCase):
     def test_it_can_be_stopped_and_go_on(self) -> None:
         terminal = Terminal()
         self.addCleanup(terminal.close)
-        terminal.run(f"{TOOL} top -e {EVENTS} -d 0.2")
+        terminal.run(f"cd {terminal.directory}; stty -a >before; {TOOL} top -e {EVENTS} -d 0.2")
         terminal.wait_for("total")
         terminal.keys("C-z")
         terminal.wait_until(lambda: not terminal.is_alternate(), "the shell")
+        terminal.run("stty -a >stopped; echo >over")
+        terminal.wait_until(terminal.file("over").exists, "the shell")
+        self.assertEqual(terminal.file("stopped").read_text(), terminal.file("before").read_text())
         terminal.run("fg")
         terminal.wait_until(terminal.is_alternate, "the program")
         terminal.wait_for("q quit")
@@ -231,11 +243,15 @@ class TopTest(unittest.TestCase):
         terminal.wait_until(lambda: not terminal.is_alternate(), "the shell")
 
     def test_an_error_leaves_no_trace_of_the_screen(self) -> None:
-        terminal = self.start("-C 9999")
-        terminal.wait_until(terminal.file("over").exists, "its end")
-        self.assertEqual(terminal.file("status").read_text().strip(), "125")
-        self.assertIn("9999", terminal.file("errors").read_text())
-        self.assertEqual(terminal.file("after").read_text(), terminal.file("before").read_text())
+        for word, arguments, variables in (("9999", "-C 9999", ""),
+                                           ("nonsense", "", "TERM=nonsense")):
+            with self.subTest(word):
+                terminal = self.start(arguments, variables=variables)
+                terminal.wait_until(terminal.file("over").exists, "its end")
+                self.assertEqual(terminal.file("status").read_text().strip(), "125")
+                self.assertIn(word, terminal.file("errors").read_text())
+                self.assertEqual(terminal.file("after").read_text(),
+                                 terminal.file("before").read_text())
 
 
 if __name__ == "__main__":

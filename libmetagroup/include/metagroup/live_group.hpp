@@ -51,6 +51,8 @@ class METAGROUP_API LiveGroup {
 
     /// The members, groups and backend.
     [[nodiscard]] const MetaGroup& group() const& noexcept { return group_; }
+    /// For Stream::start(). Streams do not follow reopen().
+    [[nodiscard]] MetaGroup& group() & noexcept { return group_; }
     const MetaGroup& group() const&& = delete;
 
   private:

@@ -99,8 +99,6 @@ class Ticker {
         next_ = Clock::now() + interval;
     }
 
-    std::chrono::nanoseconds interval() const { return interval_; }
-
     // From the last deadline to the return of its wait.
     std::chrono::nanoseconds lateness() const { return lateness_; }
     std::uint64_t missed() const { return missed_; }

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/output.hpp"
+#include "common/text.hpp"
 #include "common/text.hpp"
 #include "report/page.hpp"
 

@@ -10,20 +10,17 @@
 #include <cstdio>
 #include <memory>
 #include <metagroup/cpu_list.hpp>
-#include <metagroup/error.hpp>
-#include <metagroup/stream.hpp>
 #include <optional>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "common/command_line.hpp"
 #include "common/count_report.hpp"
+#include "common/intervals.hpp"
 #include "common/process.hpp"
 #include "common/replay.hpp"
-#include "stat/stream_counts.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
@@ -32,12 +29,6 @@ namespace {
 using metagroup::Delta;
 using metagroup::MetaGroup;
 using metagroup::Snapshot;
-using metagroup::Stream;
-
-// The deadlines of a stream that are read at once: the rings hold several times as many. A stream
-// costs less than sweeps if they are ten or more.
-constexpr std::chrono::nanoseconds kLongestBatch = std::chrono::milliseconds(100);
-constexpr int kLargestBatch = 512;
 
 struct StatOptions {
     void add_to(CLI::App& app);
@@ -61,12 +52,7 @@ void StatOptions::add_to(CLI::App& app) {
     CLI::Option* at = add_duration(app, "-I,--interval", interval, 1ms, 10us,
                                    "print counts at every interval, as in 100us, 1ms, 2s");
     replay.excludes(add_count(app, "--count", count, "stop after N intervals")->needs(at));
-    replay.excludes(app.add_option("--method", method,
-                                   "sweep at each interval, stream (CPUs read their own counters "
-                                   "at common deadlines) or auto")
-                        ->check(CLI::IsMember({"auto", "sweep", "stream"}))
-                        ->capture_default_str()
-                        ->needs(at));
+    replay.excludes(add_method(app, method)->needs(at));
     replay.excludes(add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME"));
     add_aggregation(app, mode);
     output.add_options(app, "count");
@@ -105,9 +91,8 @@ class Stat {
     void count();
     bool is_complete() const;
     void count_intervals(Clock::time_point start, Clock::time_point end);
-    std::optional<Stream> start_stream();
-    void count_deadlines(Stream& stream, Clock::time_point end);
-    void show_deadlines(Stream& stream);
+    void count_deadlines(Clock::time_point end);
+    void show_deadlines();
     void show_interval();
     void show_totals(std::uint64_t end_ns);
     void sweep(Snapshot& snapshot);
@@ -132,8 +117,8 @@ class Stat {
     Signals broken_pipe_{SIGPIPE};
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     std::optional<Child> child_;
-    std::uint64_t shown_ = 0;                      // intervals
-    std::optional<StreamCounts> deadline_counts_;  // with a stream
+    std::uint64_t shown_ = 0;                  // intervals
+    std::optional<StreamedIntervals> stream_;  // none: sweeps
 };
 
 void Stat::sweep(Snapshot& snapshot) {
@@ -152,8 +137,8 @@ void Stat::show_totals(std::uint64_t end_ns) {
 
 void Stat::show_interval() {
     totals_.clear();
-    if (deadline_counts_)
-        deadline_counts_->add(now_, totals_);
+    if (stream_)
+        stream_->add_rest(now_, totals_);
     else
         totals_.add(Delta(last_, now_));
     show_totals(now_.begin_ns());
@@ -170,10 +155,12 @@ void Stat::count() {
     // From the end of the first sweep, so that every CPU counts for the whole time.
     const Clock::time_point start{std::chrono::nanoseconds(first_.end_ns())};
     const auto end = options_.timeout ? start + *options_.timeout : Clock::time_point::max();
+    if (options_.interval)
+        stream_ = StreamedIntervals::start(group_, options_.method, *options_.interval, first_);
     if (!options_.interval)
         wait_until(end);
-    else if (auto stream = start_stream())
-        count_deadlines(*stream, end);
+    else if (stream_)
+        count_deadlines(end);
     else
         count_intervals(start, end);
     sweep(now_);
@@ -201,45 +188,21 @@ void Stat::count_intervals(Clock::time_point start, Clock::time_point end) {
     overhead_.missed = ticker.missed();
 }
 
-// \return none if sweeps are to be used.
-std::optional<Stream> Stat::start_stream() {
-    const bool wanted = options_.method == "stream";
-    if (wanted && group_.backend() != metagroup::Backend::module)
-        throw std::invalid_argument("--method stream needs the module: " +
-                                    std::string(group_.backend_reason()));
-    const bool cheaper =
-        group_.backend() == metagroup::Backend::module && 10 * *options_.interval < kLongestBatch;
-    if (!wanted && (options_.method == "sweep" || !cheaper)) return std::nullopt;
-    try {
-        Stream stream = Stream::start(group_, {.period = *options_.interval});
-        deadline_counts_.emplace(first_);
-        return stream;
-    } catch (const metagroup::Error&) {
-        if (wanted) throw;
-        return std::nullopt;  // sweeps need no rings and no timers
-    }
-}
-
-void Stat::count_deadlines(Stream& stream, Clock::time_point end) {
-    const auto batch =
-        std::min<std::chrono::nanoseconds>(kLongestBatch, kLargestBatch * *options_.interval);
+void Stat::count_deadlines(Clock::time_point end) {
     while (!is_complete()) {
-        const auto next = Clock::now() + batch;
+        const auto next = Clock::now() + stream_->batch();
         if (wait_until(std::min(next, end)) != 0 || next >= end) break;
-        show_deadlines(stream);
+        show_deadlines();
     }
-    overhead_.missed += stream.stop();
-    show_deadlines(stream);
+    overhead_.missed += stream_->stop();
+    show_deadlines();
 }
 
-void Stat::show_deadlines(Stream& stream) {
-    for (auto some = stream.read(); !some.empty(); some = stream.read()) {
-        for (const metagroup::Deadline& deadline : some) {
-            if (is_complete()) return;
-            overhead_.add_deadline(deadline);
-            totals_.clear();
-            if (deadline_counts_->add(deadline, totals_)) show_totals(deadline.time_ns());
-        }
+void Stat::show_deadlines() {
+    while (!is_complete()) {
+        const auto end = stream_->next(totals_, overhead_);
+        if (!end) return;
+        show_totals(*end);
     }
 }
 

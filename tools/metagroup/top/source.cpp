@@ -3,7 +3,9 @@
 
 #include <fmt/format.h>
 
-#include <optional>
+#include <algorithm>
+#include <metagroup/cpu_list.hpp>
+#include <numeric>
 #include <utility>
 
 #include "common/text.hpp"
@@ -20,6 +22,101 @@ Cell cell(const std::optional<Metric>& metric, const Count& count) {
 }
 
 }  // namespace
+
+void History::add(std::optional<double> value) {
+    newest_ = (newest_ + 1) % kLength;
+    values_[newest_] = value;
+}
+
+std::optional<double> History::ago(std::size_t steps) const {
+    if (steps >= kLength) return std::nullopt;
+    return values_[(newest_ + kLength - steps) % kLength];
+}
+
+double History::peak(std::size_t length) const {
+    double highest = 0;
+    for (std::size_t steps = 0; steps < length; ++steps)
+        highest = std::max(highest, ago(steps).value_or(0));
+    return highest;
+}
+
+Model::Model(std::vector<Place> places, std::vector<Series> series)
+    : places_(std::move(places)),
+      series_(std::move(series)),
+      cells_((places_.size() + 1) * series_.size()),
+      histories_(cells_.size()),
+      order_(places_.size()) {
+    for (const Place& place : places_)
+        online_.push_back(place.cpus);
+    sort();
+}
+
+void Model::update(const Update& update) {
+    cells_ = update.cells;
+    online_ = update.online;
+    for (std::size_t i = 0; i < cells_.size(); ++i)
+        histories_[i].add(cells_[i].value);
+    sort();
+}
+
+void Model::sort_by(std::size_t column) {
+    if (column > series_.size()) return;
+    if (column == sorted_by_) {
+        reverse();
+        return;
+    }
+    sorted_by_ = column;
+    descending_ = column != kByPlace;
+    sort();
+}
+
+void Model::sort_left() {
+    if (sorted_by_ > 0) sort_by(sorted_by_ - 1);
+}
+
+void Model::sort_right() {
+    if (sorted_by_ < series_.size()) sort_by(sorted_by_ + 1);
+}
+
+void Model::reverse() {
+    descending_ = !descending_;
+    sort();
+}
+
+void Model::sort() {
+    std::iota(order_.begin(), order_.end(), std::size_t{0});
+    if (sorted_by_ == kByPlace) {
+        if (descending_) std::ranges::reverse(order_);
+        return;
+    }
+    const auto value = [&](std::size_t place) { return cell(place, sorted_by_ - 1).value; };
+    std::ranges::stable_sort(order_, [&](std::size_t a, std::size_t b) {
+        if (!value(a) || !value(b)) return value(a).has_value() > value(b).has_value();
+        return descending_ ? *value(a) > *value(b) : *value(a) < *value(b);
+    });
+}
+
+double Model::peak(std::size_t series, std::size_t length) const {
+    double highest = 0;
+    for (std::size_t place = 0; place < places_.size(); ++place)
+        highest = std::max(highest, history(place, series).peak(length));
+    return highest;
+}
+
+std::chrono::nanoseconds longer(std::chrono::nanoseconds interval) {
+    for (auto power = kShortestInterval; power < kLongestInterval; power *= 10) {
+        for (const int times : {1, 2, 5})
+            if (times * power > interval) return std::min(times * power, kLongestInterval);
+    }
+    return std::max(interval, kLongestInterval);
+}
+
+std::chrono::nanoseconds shorter(std::chrono::nanoseconds interval) {
+    auto below = kShortestInterval;
+    for (auto next = below; next < std::min(interval, kLongestInterval); next = longer(next))
+        below = next;
+    return interval > kLongestInterval ? kLongestInterval : below;
+}
 
 Figures::Figures(std::vector<Column> columns)
     : columns_(std::move(columns)), metrics_(columns_), total_(columns_, Aggregation::one()) {}
@@ -54,21 +151,53 @@ void Figures::add_row(std::vector<Cell>& cells, const Totals& totals, std::size_
     }
 }
 
-Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode)
+Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, std::string method)
     : cpus_(options.cpus.value()),
       live_(metagroup::LiveGroup::open(options)),
       rows_(mode, cpus_),
       totals_(live_.group(), rows_),
-      figures_(totals_.columns()) {}
+      figures_(totals_.columns()),
+      method_(std::move(method)) {}
+
+std::chrono::nanoseconds Sampler::restart(std::chrono::nanoseconds interval) {
+    pause();
+    live_.read();
+    count_online();
+    interval_ = interval;
+    stream_ = StreamedIntervals::start(live_.group(), method_, interval, live_.newest());
+    return stream_ ? stream_->batch() : interval;
+}
+
+void Sampler::pause() {
+    if (stream_) overhead_.missed += stream_->stop();
+    stream_.reset();
+}
 
 const Update* Sampler::sample() {
+    const bool counted = count();
+    if (counted) figures_.fill(update_.cells, totals_);
+    if (!counted || !stream_) follow_hotplug();
+    return counted ? &update_ : nullptr;
+}
+
+// \return false if a stream has no more intervals now.
+bool Sampler::count() {
+    if (stream_) return stream_->next(totals_, overhead_).has_value();
     live_.read();
     totals_.clear();
     totals_.add(live_.delta());
-    figures_.fill(update_.cells, totals_);
+    return true;
+}
+
+void Sampler::follow_hotplug() {
+    if (stream_) live_.read();
     count_online();
+    // A stream keeps the groups open that reopen() closes.
+    const bool restarts = stream_ && !live_.offline().empty() &&
+                          !live_.offline().intersect(metagroup::CpuList::online()).empty();
+    if (restarts) pause();
     if (live_.reopen()) totals_ = Totals(live_.group(), rows_);
-    return &update_;
+    if (restarts) restart(interval_);
 }
 
 void Sampler::count_online() {
@@ -84,6 +213,9 @@ std::string Sampler::name() const {
 }
 
 std::string Sampler::progress() const {
+    if (stream_)
+        return fmt::format("stream, skew {}",
+                           with_unit(std::chrono::nanoseconds(overhead_.skew.quantile(0.5))));
     const metagroup::Snapshot& newest = live_.newest();
     return "sweep " + with_unit(std::chrono::nanoseconds(newest.end_ns() - newest.begin_ns()));
 }

@@ -1,20 +1,111 @@
 // SPDX-License-Identifier: MIT
-// The updates of the model: from sweeps, or from a recording.
+// The numbers on the screen and the order of their rows, and where they come from: counters, or a
+// recording.
 #pragma once
 
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <metagroup/live_group.hpp>
 #include <metagroup/metagroup.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/aggregation.hpp"
+#include "common/intervals.hpp"
 #include "common/replay.hpp"
 #include "common/totals.hpp"
-#include "top/model.hpp"
 
 namespace tool {
+
+// A column: an event's rate, or a ratio.
+struct Series {
+    std::string name;
+    std::string unit;
+};
+
+struct Cell {
+    std::optional<double> value;
+    bool estimated = false;  // the event was not on the PMU all the time
+};
+
+struct Update {
+    std::vector<Cell> cells;          // by place and series; the last row is the total
+    std::vector<std::size_t> online;  // CPUs of each place
+};
+
+// The newest values of a cell, in a ring.
+class History {
+  public:
+    // The columns of the widest graph.
+    static constexpr std::size_t kLength = 32;
+
+    void add(std::optional<double> value);
+    // 0 is the newest. Nothing if the value was unknown then, or is too old.
+    std::optional<double> ago(std::size_t steps) const;
+    // The highest of the newest values; 0 if none is known.
+    double peak(std::size_t length = kLength) const;
+
+  private:
+    std::array<std::optional<double>, kLength> values_{};
+    std::size_t newest_ = 0;
+};
+
+class Model {
+  public:
+    // Columns to sort by are 0 for places, then the series from 1.
+    static constexpr std::size_t kByPlace = 0;
+
+    Model(std::vector<Place> places, std::vector<Series> series);
+
+    void update(const Update& update);
+
+    // Sorts numbers from the largest, places from the first. The same column again reverses.
+    void sort_by(std::size_t column);
+    // Sorts by the next column to the left or right, if there is one.
+    void sort_left();
+    void sort_right();
+    void reverse();
+    std::size_t sorted_by() const { return sorted_by_; }
+    bool descending() const { return descending_; }
+    // Places from top to bottom. Unknown values are at the bottom in either direction.
+    const std::vector<std::size_t>& order() const { return order_; }
+
+    const std::vector<Place>& places() const { return places_; }
+    std::size_t online(std::size_t place) const { return online_[place]; }
+    const std::vector<Series>& series() const { return series_; }
+    // The row of the total, after all places.
+    std::size_t total() const { return places_.size(); }
+    const Cell& cell(std::size_t row, std::size_t series) const {
+        return cells_[row * series_.size() + series];
+    }
+    const History& history(std::size_t row, std::size_t series) const {
+        return histories_[row * series_.size() + series];
+    }
+    // The highest of the newest `length` values of all places, by which graphs are scaled.
+    double peak(std::size_t series, std::size_t length) const;
+
+  private:
+    void sort();
+
+    std::vector<Place> places_;
+    std::vector<Series> series_;
+    std::vector<std::size_t> online_;
+    std::vector<Cell> cells_;
+    std::vector<History> histories_;
+    std::vector<std::size_t> order_;
+    std::size_t sorted_by_ = kByPlace;
+    bool descending_ = false;
+};
+
+// The intervals between updates that keys select: 1, 2, 5, 10 ... times a power of ten.
+constexpr std::chrono::nanoseconds kShortestInterval = std::chrono::microseconds(10);
+constexpr std::chrono::nanoseconds kLongestInterval = std::chrono::minutes(1);  // of a stream
+std::chrono::nanoseconds longer(std::chrono::nanoseconds interval);
+std::chrono::nanoseconds shorter(std::chrono::nanoseconds interval);
 
 // The columns of the model: a rate for each event, then the ratios.
 class Figures {
@@ -37,32 +128,46 @@ class Source {
   public:
     virtual ~Source() = default;
 
-    // The counts since the last update; nullptr at the end of a recording.
+    // Begins an interval now. \return the time after which to call sample().
+    virtual std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) = 0;
+    // Until restart() the source costs nothing.
+    virtual void pause() {}
+    // The counts of the last interval; nullptr at the end of a recording.
     virtual const Update* sample() = 0;
-    // Drops the counts since the last update.
-    virtual void skip() = 0;
+    // True if sample() returns several intervals, one at a call, and nullptr after the last one.
+    virtual bool has_batches() const { return false; }
     virtual const std::vector<Place>& places() const = 0;
     virtual std::vector<Series> series() const = 0;
     virtual std::string name() const = 0;
     // The time of the last sweep, or the position in the recording.
     virtual std::string progress() const = 0;
+    // Samples of CPUs that missed a deadline.
+    virtual std::uint64_t missed() const { return 0; }
     virtual std::string problem() const = 0;  // empty: none
 };
 
 class Sampler : public Source {
   public:
+    // `method` as of StreamedIntervals::start(). Sweeps until restart().
     // \throws as LiveGroup::open() and Aggregation.
-    Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode);
+    Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode,
+            std::string method = "sweep");
 
+    // \throws as StreamedIntervals::start().
+    std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) override;
+    void pause() override;
     const Update* sample() override;
-    void skip() override { live_.read(); }
+    bool has_batches() const override { return stream_.has_value(); }
     const std::vector<Place>& places() const override { return rows_.places(); }
     std::vector<Series> series() const override { return figures_.series(); }
     std::string name() const override;
     std::string progress() const override;
+    std::uint64_t missed() const override { return overhead_.missed; }
     std::string problem() const override { return live_.problem(); }
 
   private:
+    bool count();
+    void follow_hotplug();
     void count_online();
 
     metagroup::CpuList cpus_;
@@ -71,6 +176,10 @@ class Sampler : public Source {
     Totals totals_;
     Figures figures_;
     Update update_;
+    std::string method_;
+    std::chrono::nanoseconds interval_{};
+    Overhead overhead_;
+    std::optional<StreamedIntervals> stream_;  // none: sweeps
 };
 
 class Player : public Source {
@@ -78,8 +187,10 @@ class Player : public Source {
     // \throws as Replay.
     Player(const Replay::Options& options, AggrMode mode, std::chrono::nanoseconds interval);
 
+    std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) override {
+        return interval;
+    }
     const Update* sample() override;
-    void skip() override {}
     const std::vector<Place>& places() const override { return replay_.rows().places(); }
     std::vector<Series> series() const override { return figures_.series(); }
     std::string name() const override { return name_; }

@@ -14,12 +14,10 @@
 #include <string>
 
 #include "common/command_line.hpp"
+#include "common/intervals.hpp"
 #include "common/process.hpp"
 #include "common/totals.hpp"
 #include "subcommands.hpp"
-#include "top/interval.hpp"
-#include "top/model.hpp"
-#include "top/screen.hpp"
 #include "top/source.hpp"
 #include "top/view.hpp"
 
@@ -32,6 +30,7 @@ struct TopOptions {
     void add_to(CLI::App& app);
 
     Selection selection;
+    std::string method = "auto";  // of reading intervals
     Replay::Options replay;
     AggrMode mode = AggrMode::cpu;
     std::optional<nanoseconds> interval;
@@ -41,6 +40,7 @@ struct TopOptions {
 void TopOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
+    add_method(app, method);
     replay.add_option(app);
     // Numbers without unit are seconds with -d, as in top(1), and milliseconds with -I, as in stat.
     CLI::Option* delay = add_duration(app, "-d,--delay", interval, 1s, kShortestInterval,
@@ -55,8 +55,11 @@ void TopOptions::add_to(CLI::App& app) {
 std::unique_ptr<Source> make_source(const TopOptions& options, nanoseconds interval) {
     if (!options.replay.file.empty())
         return std::make_unique<Player>(options.replay, options.mode, interval);
-    return std::make_unique<Sampler>(options.selection.options(), options.mode);
+    return std::make_unique<Sampler>(options.selection.options(), options.mode, options.method);
 }
+
+// The shortest time between two pictures; shorter intervals are in the graphs only.
+constexpr std::chrono::milliseconds kFrame(40);
 
 class Top {
   public:
@@ -66,13 +69,15 @@ class Top {
         : options_(options),
           source_(make_source(options, interval)),
           model_(source_->places(), source_->series()),
-          ticker_(interval, Clock::now()) {}
+          interval_(interval),
+          ticker_(source_->restart(interval), Clock::now()) {}
 
     void run();
     // For the ticker: handles keys and signals until the deadline.
     int wait_until(Clock::time_point deadline);
 
   private:
+    bool is_complete() const { return options_.count && shown_ >= *options_.count; }
     void update();
     void draw();
     void signal(int number);
@@ -89,9 +94,12 @@ class Top {
     Model model_;
     Screen screen_;
     View view_;
+    nanoseconds interval_;
     Ticker ticker_;
     CpuUse cpu_use_;
     Status status_;
+    Clock::time_point drawn_;
+    std::uint64_t shown_ = 0;  // updates
     bool ended_ = false;
     bool restarted_ = false;
     const std::map<int, std::function<void()>> keys_{
@@ -100,9 +108,9 @@ class Top {
         {'?', [this] { view_.show_help(true); }},
         {' ', [this] { pause(); }},
         {'p', [this] { pause(); }},
-        {'+', [this] { restart(longer(ticker_.interval())); }},
-        {'=', [this] { restart(longer(ticker_.interval())); }},  // + without Shift
-        {'-', [this] { restart(shorter(ticker_.interval())); }},
+        {'+', [this] { restart(longer(interval_)); }},
+        {'=', [this] { restart(longer(interval_)); }},  // + without Shift
+        {'-', [this] { restart(shorter(interval_)); }},
         {'r', [this] { model_.reverse(); }},
         {key::left, [this] { model_.sort_left(); }},
         {key::right, [this] { model_.sort_right(); }},
@@ -117,12 +125,10 @@ class Top {
 
 void Top::run() {
     status_.source = source_->name();
-    for (std::uint64_t shown = 0; !ended_ && (!options_.count || shown < *options_.count);) {
-        draw();
+    while (!ended_ && !is_complete()) {
+        if (restarted_ || status_.paused || Clock::now() - drawn_ >= kFrame) draw();
         restarted_ = false;
-        if (ticker_.wait(*this) != 0) continue;
-        update();
-        ++shown;
+        if (ticker_.wait(*this) == 0) update();
     }
 }
 
@@ -141,19 +147,24 @@ int Top::wait_until(Clock::time_point deadline) {
 }
 
 void Top::update() {
-    if (const Update* update = source_->sample())
+    const bool batch = source_->has_batches();
+    const Update* update = source_->sample();
+    if (update == nullptr && !batch) status_.paused = true;
+    while (update != nullptr && !is_complete()) {
         model_.update(*update);
-    else
-        status_.paused = true;
+        ++shown_;
+        update = batch ? source_->sample() : nullptr;
+    }
     status_.problem = source_->problem();
     status_.cpu_use = cpu_use_.take();
 }
 
 void Top::draw() {
     status_.progress = source_->progress();
-    status_.missed = ticker_.missed();
-    status_.interval = ticker_.interval();
+    status_.missed = ticker_.missed() + source_->missed();
+    status_.interval = interval_;
     view_.draw(screen_, model_, status_);
+    drawn_ = Clock::now();
 }
 
 // Handles all keys that are there, until the next tick is due.
@@ -172,11 +183,12 @@ void Top::signal(int number) {
             break;
         case SIGTSTP:
             screen_.suspend();
+            source_->pause();
             ::raise(SIGSTOP);  // SIGCONT follows
             break;
         case SIGCONT:
             screen_.resume();
-            restart(ticker_.interval());
+            restart(interval_);
             break;
         default:
             ended_ = true;
@@ -193,16 +205,19 @@ void Top::press(int key) {
 }
 
 void Top::restart(nanoseconds interval) {
-    ticker_.restart(interval);
+    interval_ = interval;
+    if (status_.paused) return;
+    ticker_.restart(source_->restart(interval));
     restarted_ = true;
 }
 
 // The time of a pause is not part of any rate.
 void Top::pause() {
     status_.paused = !status_.paused;
-    if (status_.paused) return;
-    source_->skip();
-    restart(ticker_.interval());
+    if (status_.paused)
+        source_->pause();
+    else
+        restart(interval_);
 }
 
 }  // namespace
