@@ -97,10 +97,11 @@ class Stream {
     const RunningStream& running() const { return running_; }
 
   private:
-    // No record that is read next is older.
+    // How many resets had ended, and how often a CPU had gone offline.
     struct Moment {
         unsigned resets = 0, plugs = 0;
     };
+    // The next one of a member, and how often a CPU had gone offline before it was known.
     struct Deadline {
         std::uint64_t next = 0;
         unsigned plugs = 0;
@@ -117,7 +118,7 @@ class Stream {
     World& world_;
     const Slot& slot_;
     const unsigned modes_;
-    Moment before_ = now();  // of the drain before
+    Moment before_ = now();  // at the last drain: all records that are read next are newer
     RunningStream running_;
     const bool quiet_;  // or it may be: then CPUs in idle have no deadlines
     std::map<int, Ring> rings_;
