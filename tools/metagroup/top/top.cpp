@@ -78,6 +78,8 @@ class Top {
 
   private:
     bool is_complete() const { return options_.count && shown_ >= *options_.count; }
+    // True if it is time for a picture.
+    bool is_due() const { return Clock::now() - drawn_ >= kFrame; }
     void update();
     void draw();
     void signal(int number);
@@ -92,10 +94,10 @@ class Top {
     Inputs inputs_{signals_, {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
     std::unique_ptr<Source> source_;
     Model model_;
-    Screen screen_;
-    View view_;
     nanoseconds interval_;
     Ticker ticker_;
+    Screen screen_;
+    View view_;
     CpuUse cpu_use_;
     Status status_;
     Clock::time_point drawn_;
@@ -126,7 +128,7 @@ class Top {
 void Top::run() {
     status_.source = source_->name();
     while (!ended_ && !is_complete()) {
-        if (restarted_ || status_.paused || Clock::now() - drawn_ >= kFrame) draw();
+        if (restarted_ || status_.paused || is_due()) draw();
         restarted_ = false;
         if (ticker_.wait(*this) == 0) update();
     }
@@ -156,7 +158,7 @@ void Top::update() {
         update = batch ? source_->sample() : nullptr;
     }
     status_.problem = source_->problem();
-    status_.cpu_use = cpu_use_.take();
+    if (is_due()) status_.cpu_use = cpu_use_.take();
 }
 
 void Top::draw() {
