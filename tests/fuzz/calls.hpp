@@ -4,7 +4,7 @@
 
 #include <array>
 #include <cstdint>
-#include <string>
+#include <span>
 
 #include "arguments.hpp"
 
@@ -70,7 +70,14 @@ bool can_succeed(Call call);
 // A description of what is wrong with the outcome, or null.
 const char* judge(const Outcome& outcome);
 
-using Generator = Outcome (*)(Fuzzer&, Random&);
+// Makes a call, as often as its weight says.
+struct Generator {
+    unsigned weight;
+    Outcome (*run)(Fuzzer&, Random&);
+};
+std::span<const Generator> descriptor_generators();
+std::span<const Generator> ioctl_generators();
+std::span<const Generator> file_generators();
 
 // Descriptors that all threads share. A number is either closed or a file of a fixed kind, so that
 // the result of a call is known although other threads open and close it.
@@ -95,44 +102,5 @@ void open_other_files();
 int other_pipe();  // the end to write to
 int other_file();
 int other_epoll();
-
-// descriptors.cpp
-Outcome open_handle(Fuzzer& fuzzer, Random& random);
-Outcome close_handle(Fuzzer& fuzzer, Random& random);
-Outcome dup_handle(Fuzzer& fuzzer, Random& random);
-Outcome open_perf(Fuzzer& fuzzer, Random& random);
-Outcome close_perf(Fuzzer& fuzzer, Random& random);
-Outcome control_perf(Fuzzer& fuzzer, Random& random);
-
-// ioctls.cpp
-Outcome info(Fuzzer& fuzzer, Random& random);
-Outcome attach(Fuzzer& fuzzer, Random& random);
-Outcome detach(Fuzzer& fuzzer, Random& random);
-Outcome set_format(Fuzzer& fuzzer, Random& random);
-Outcome get_member(Fuzzer& fuzzer, Random& random);
-Outcome set_mode(Fuzzer& fuzzer, Random& random);
-Outcome sweep(Fuzzer& fuzzer, Random& random);
-Outcome stream(Fuzzer& fuzzer, Random& random);
-Outcome control(Fuzzer& fuzzer, Random& random);
-Outcome no_ioctl(Fuzzer& fuzzer, Random& random);
-
-// files.cpp
-Outcome read_once(Fuzzer& fuzzer, Random& random);
-Outcome read_vector(Fuzzer& fuzzer, Random& random);
-Outcome read_at(Fuzzer& fuzzer, Random& random);
-Outcome write_once(Fuzzer& fuzzer, Random& random);
-Outcome seek(Fuzzer& fuzzer, Random& random);
-Outcome poll_once(Fuzzer& fuzzer, Random& random);
-Outcome add_to_epoll(Fuzzer& fuzzer, Random& random);
-Outcome control_file(Fuzzer& fuzzer, Random& random);
-Outcome splice_away(Fuzzer& fuzzer, Random& random);
-Outcome show_fdinfo(Fuzzer& fuzzer, Random& random);
-Outcome map(Fuzzer& fuzzer, Random& random);
-Outcome write_to_ring(Fuzzer& fuzzer, Random& random);
-Outcome unmap(Fuzzer& fuzzer, Random& random);
-Outcome make_writable(Fuzzer& fuzzer, Random& random);
-Outcome enlarge(Fuzzer& fuzzer, Random& random);
-Outcome drop_pages(Fuzzer& fuzzer, Random& random);
-Outcome peek(Fuzzer& fuzzer, Random& random);
 
 }  // namespace fuzz

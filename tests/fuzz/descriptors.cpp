@@ -127,6 +127,8 @@ int other_epoll() {
     return epoll;
 }
 
+namespace {
+
 Outcome open_handle(Fuzzer&, Random& random) {
     static constexpr int kMore[] = {0,       0,      0,       O_NONBLOCK, O_APPEND,
                                     O_TRUNC, O_SYNC, O_CREAT, O_DIRECT};
@@ -201,6 +203,16 @@ Outcome control_perf(Fuzzer&, Random& random) {
     return {.call = Call::control_perf,
             .arguments = {static_cast<std::uint64_t>(number), command},
             .result = ::ioctl(number, command, flags) ? -errno : 0};
+}
+
+}  // namespace
+
+std::span<const Generator> descriptor_generators() {
+    static constexpr Generator all[] = {
+        {10, open_handle}, {2, close_handle}, {1, dup_handle},
+        {12, open_perf},   {2, close_perf},   {2, control_perf},
+    };
+    return all;
 }
 
 }  // namespace fuzz

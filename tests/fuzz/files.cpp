@@ -99,8 +99,6 @@ bool is_mapped(const Fuzzer::Mapping& mapping) {
     return number_of(mapping.address) != kPage;
 }
 
-}  // namespace
-
 Outcome read_once(Fuzzer& fuzzer, Random& random) {
     const Handle handle = any_handle(random);
     const Buffer buffer = any_buffer(fuzzer, random);
@@ -324,6 +322,19 @@ Outcome peek(Fuzzer& fuzzer, Random& random) {
     outcome.result = ::pwrite(other_file(), mapping.address, kPage, 0);
     if (outcome.result < 0) outcome.result = -errno;
     return outcome;
+}
+
+}  // namespace
+
+std::span<const Generator> file_generators() {
+    static constexpr Generator all[] = {
+        {6, write_to_ring}, {20, read_once},    {3, read_vector}, {2, read_at},
+        {2, write_once},    {2, seek},          {2, poll_once},   {1, add_to_epoll},
+        {2, control_file},  {1, splice_away},   {1, show_fdinfo}, {6, map},
+        {3, unmap},         {1, make_writable}, {1, enlarge},     {1, drop_pages},
+        {2, peek},
+    };
+    return all;
 }
 
 }  // namespace fuzz

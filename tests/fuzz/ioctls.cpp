@@ -58,8 +58,6 @@ void set_reserved(std::uint32_t& reserved, Random& random, Errnos& must) {
     must |= {EINVAL};
 }
 
-}  // namespace
-
 Outcome info(Fuzzer& fuzzer, Random& random) {
     const perf_metagroup_info value{};
     const Placed placed = place_struct(fuzzer, random, value, PERF_METAGROUP_INFO_SIZE_VER1, true);
@@ -307,6 +305,16 @@ Outcome no_ioctl(Fuzzer& fuzzer, Random& random) {
     outcome.result = ::ioctl(handle.number, command, argument) < 0 ? -errno : 0;
     if (!handle.callable()) outcome.must = {EBADF};
     return outcome;
+}
+
+}  // namespace
+
+std::span<const Generator> ioctl_generators() {
+    static constexpr Generator all[] = {
+        {6, info},     {14, attach}, {8, detach},  {5, set_format}, {8, get_member},
+        {1, set_mode}, {14, sweep},  {6, control}, {4, no_ioctl},   {6, stream},
+    };
+    return all;
 }
 
 }  // namespace fuzz

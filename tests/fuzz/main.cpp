@@ -29,18 +29,12 @@ struct Options {
     unsigned threads = 4;
 };
 
-constexpr struct {
-    unsigned weight;
-    Generator run;
-} kGenerators[] = {
-    {10, open_handle}, {2, close_handle},  {1, dup_handle}, {12, open_perf},   {2, close_perf},
-    {2, control_perf}, {6, info},          {14, attach},    {8, detach},       {5, set_format},
-    {8, get_member},   {1, set_mode},      {14, sweep},     {6, control},      {4, no_ioctl},
-    {6, stream},       {6, write_to_ring}, {20, read_once}, {3, read_vector},  {2, read_at},
-    {2, write_once},   {2, seek},          {2, poll_once},  {1, add_to_epoll}, {2, control_file},
-    {1, splice_away},  {1, show_fdinfo},   {6, map},        {3, unmap},        {1, make_writable},
-    {1, enlarge},      {1, drop_pages},    {2, peek},
-};
+std::vector<Generator> all_generators() {
+    std::vector<Generator> all;
+    for (const auto some : {descriptor_generators(), ioctl_generators(), file_generators()})
+        all.insert(all.end(), some.begin(), some.end());
+    return all;
+}
 
 // After this many calls each that can succeed must have.
 constexpr std::uint64_t kEnough = 100'000;
@@ -103,7 +97,7 @@ class Run {
         for (std::uint64_t number = 0; !failed_ && !time_is_up_ && done_++ < options_.operations;
              ++number) {
             Random random(options_.seed, thread, number);
-            const Outcome outcome = random.weighted(kGenerators).run(fuzzer, random);
+            const Outcome outcome = random.weighted(generators_).run(fuzzer, random);
             if (const char* wrong = judge(outcome)) fail(thread, number, outcome, wrong);
             if (outcome.result > -Errnos::kEnd) table.add(outcome);
         }
@@ -160,6 +154,7 @@ class Run {
     }
 
     const Options options_;
+    const std::vector<Generator> generators_ = all_generators();
     std::vector<Table> tables_;
     steady_clock::time_point begin_;
     std::atomic<std::uint64_t> done_{0};

@@ -71,8 +71,6 @@ void use_ring(int fd, const ForeignRing& ring) {
     ::munmap(at, ring.size);
 }
 
-}  // namespace
-
 // The child shares the handle, and is killed while it sweeps, reads or maps. It makes bare system
 // calls only, as another thread may have held a lock of the C library at the fork.
 bool fork_and_read(Worker& worker, Random& random) {
@@ -103,6 +101,16 @@ bool fork_and_exec(Worker& worker, Random& random) {
     ::fcntl(slot->meta.fd(), F_SETFD, 0);
     ::execl("/bin/sleep", "sleep", "1000", nullptr);
     ::_exit(127);
+}
+
+}  // namespace
+
+std::span<const Operation> fork_operations() {
+    static constexpr Operation all[] = {
+        {"fork", 2, fork_and_read},
+        {"exec", 2, fork_and_exec},
+    };
+    return all;
 }
 
 MovedProcess::MovedProcess() {

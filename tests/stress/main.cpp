@@ -27,34 +27,13 @@ struct Options {
     bool hotplug = true;
 };
 
-constexpr Operation kOperations[] = {
-    {"read", 160, read_all},
-    {"sweep", 32, sweep_some},
-    {"sweep and copy", 64, copy_some},
-    {"read mapped", 80, read_mapped},
-    {"own read", 64, read_own},
-    {"get member", 32, get_member},
-    {"info", 16, get_info},
-    {"fdinfo", 4, show_fdinfo},
-    {"renew", 1, renew_slot},
-    {"attach", 24, attach},
-    {"attach, refused", 4, attach_refused},
-    {"detach", 32, detach},
-    {"detach, unknown", 2, detach_unknown},
-    {"open siblings", 24, open_sibling},
-    {"close sibling", 32, close_sibling},
-    {"regroup", 6, regroup},
-    {"close leader", 6, close_leader},
-    {"close group", 12, close_group},
-    {"enable", 12, enable},
-    {"disable", 6, disable},
-    {"reset", 2, reset},
-    {"set format", 16, set_format},
-    {"set mode", 2, set_mode},
-    {"stream", 24, stream},
-    {"fork", 2, fork_and_read},
-    {"exec", 2, fork_and_exec},
-};
+// All operations.
+std::vector<Operation> all_operations() {
+    std::vector<Operation> all;
+    for (const auto some : {read_operations(), member_operations(), fork_operations()})
+        all.insert(all.end(), some.begin(), some.end());
+    return all;
+}
 
 // After this many operations each must have been done.
 constexpr unsigned long kEnough = 10'000;
@@ -69,7 +48,7 @@ class Run {
   public:
     explicit Run(const Options& options) : options_(options), world_(options.seed, online_cpus()) {
         world_.cgroups = process_.cgroups();
-        for (const Operation& operation : kOperations)
+        for (const Operation& operation : operations_)
             counts_.push_back(std::make_unique<Count>(operation.name));
     }
 
@@ -108,9 +87,9 @@ class Run {
         for (std::uint64_t number = 0; !world_.ended(); ++number) {
             const auto lock = world_.gate.step();
             Random random(world_.seed, thread, number);
-            const Operation& operation = random.weighted(kOperations);
+            const Operation& operation = random.weighted(operations_);
             step(
-                thread, number, *counts_[static_cast<std::size_t>(&operation - kOperations)],
+                thread, number, *counts_[static_cast<std::size_t>(&operation - operations_.data())],
                 [&](Random& choices) { return operation.run(worker, choices); }, random);
         }
     }
@@ -181,6 +160,7 @@ class Run {
     }
 
     const Options options_;
+    const std::vector<Operation> operations_ = all_operations();
     const MovedProcess process_;
     World world_;
     std::vector<std::unique_ptr<Count>> counts_;

@@ -87,6 +87,8 @@ std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& rand
     return group;
 }
 
+bool close_group(Worker& worker, Random& random);
+
 // The worker holds the group open from now on, and closes another if there are too many.
 void keep(Worker& worker, std::shared_ptr<Group> group, Random& random) {
     worker.groups.push_back(std::move(group));
@@ -114,8 +116,6 @@ bool succeed(long got, const char* what) {
     demand(got == 0, std::string(what) + ": " + std::to_string(got));
     return true;
 }
-
-}  // namespace
 
 bool renew_slot(Worker& worker, Random& random) {
     worker.world.renew(random.below(World::kSlots));
@@ -247,6 +247,29 @@ bool set_mode(Worker& worker, Random& random) {
     const long got = slot->meta.set_mode(random.below(4));
     ++slot->modes_ended;
     return succeed(got, "SET_MODE");
+}
+
+}  // namespace
+
+std::span<const Operation> member_operations() {
+    static constexpr Operation all[] = {
+        {"renew", 1, renew_slot},
+        {"attach", 24, attach},
+        {"attach, refused", 4, attach_refused},
+        {"detach", 32, detach},
+        {"detach, unknown", 2, detach_unknown},
+        {"open siblings", 24, open_sibling},
+        {"close sibling", 32, close_sibling},
+        {"regroup", 6, regroup},
+        {"close leader", 6, close_leader},
+        {"close group", 12, close_group},
+        {"enable", 12, enable},
+        {"disable", 6, disable},
+        {"reset", 2, reset},
+        {"set format", 16, set_format},
+        {"set mode", 2, set_mode},
+    };
+    return all;
 }
 
 }  // namespace stress

@@ -8,6 +8,7 @@
 #include <array>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,37 +54,9 @@ struct Operation {
     bool (*run)(Worker&, Random&);
 };
 
-// members.cpp
-bool renew_slot(Worker& worker, Random& random);
-bool attach(Worker& worker, Random& random);
-bool attach_refused(Worker& worker, Random& random);
-bool detach(Worker& worker, Random& random);
-bool detach_unknown(Worker& worker, Random& random);
-bool open_sibling(Worker& worker, Random& random);
-bool close_sibling(Worker& worker, Random& random);
-bool regroup(Worker& worker, Random& random);
-bool close_leader(Worker& worker, Random& random);
-bool close_group(Worker& worker, Random& random);
-
-// reads.cpp
-bool read_all(Worker& worker, Random& random);
-bool sweep_some(Worker& worker, Random& random);
-bool copy_some(Worker& worker, Random& random);
-bool read_mapped(Worker& worker, Random& random);
-bool read_own(Worker& worker, Random& random);
-bool get_member(Worker& worker, Random& random);
-bool get_info(Worker& worker, Random& random);
-bool show_fdinfo(Worker& worker, Random& random);
-bool enable(Worker& worker, Random& random);
-bool disable(Worker& worker, Random& random);
-bool reset(Worker& worker, Random& random);
-bool set_format(Worker& worker, Random& random);
-bool set_mode(Worker& worker, Random& random);
-bool stream(Worker& worker, Random& random);
-
-// disturbance.cpp
-bool fork_and_read(Worker& worker, Random& random);
-bool fork_and_exec(Worker& worker, Random& random);
+std::span<const Operation> member_operations();
+std::span<const Operation> read_operations();
+std::span<const Operation> fork_operations();  // disturbance.cpp
 
 // Disturbances of the machine. Each call is one, which it undoes.
 

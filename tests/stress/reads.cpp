@@ -32,8 +32,6 @@ std::vector<int> some_cpus(const World& world, Random& random) {
     return cpus;
 }
 
-}  // namespace
-
 bool read_all(Worker& worker, Random& random) {
     const auto slot = worker.any_slot(random);
     worker.checker.begin();
@@ -155,6 +153,23 @@ bool stream(Worker& worker, Random& random) {
         slot->stream.reset();
     }
     return true;
+}
+
+}  // namespace
+
+std::span<const Operation> read_operations() {
+    static constexpr Operation all[] = {
+        {"read", 160, read_all},
+        {"sweep", 32, sweep_some},
+        {"sweep and copy", 64, copy_some},
+        {"read mapped", 80, read_mapped},
+        {"own read", 64, read_own},
+        {"get member", 32, get_member},
+        {"info", 16, get_info},
+        {"fdinfo", 4, show_fdinfo},
+        {"stream", 24, stream},
+    };
+    return all;
 }
 
 }  // namespace stress

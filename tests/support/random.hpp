@@ -35,7 +35,7 @@ class Random {
         for (const auto& choice : list)
             all += choice.weight;
         unsigned left = below(all);
-        auto* chosen = std::begin(list);
+        auto chosen = std::begin(list);
         for (; left >= chosen->weight; ++chosen)
             left -= chosen->weight;
         return *chosen;
