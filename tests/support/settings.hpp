@@ -12,7 +12,7 @@
 
 namespace metagroup::test {
 
-// A file of the kernel with one word.
+// A file of the kernel with one number.
 class Setting {
   public:
     // `must`: throws if the kernel does not accept the value.
@@ -44,7 +44,7 @@ struct Paranoid : Setting {
     static constexpr const char* kFile = "/proc/sys/kernel/perf_event_paranoid";
 };
 
-// Emulated CPUs are slow, so that the default would lose deadlines.
+// A parameter of the module. Emulated CPUs are slow, so that the default would lose deadlines.
 struct MaxStreamPercent : Setting {
     explicit MaxStreamPercent(int percent)
         : Setting("/sys/module/perf_metagroup/parameters/max_stream_percent", percent) {}

@@ -84,14 +84,14 @@ long stop_stream(const Meta& meta, std::uint64_t* lost = nullptr);
 
 // 0 or -errno. All of the ring, or `size` bytes.
 long try_to_map_ring(const Meta& meta, const perf_metagroup_stream& arg, int cpu,
-                     std::size_t size = 0, int flags = 1 /* MAP_SHARED */);
+                     std::size_t size = 0, int flags = MAP_SHARED);
 
 // `next` is the first deadline of a member that neither has a sample nor is counted as lost.
 // Returns that after the member's next record. Throws if the record is of another deadline: no
 // deadline may be missing, and no time may be a period or more after its deadline.
 std::uint64_t next_deadline(const RingRecord& record, std::uint64_t next, std::uint64_t period);
 
-// Demands that of all records of a member, from the deadline `first`. Returns their number.
+// The same for all records of a member, from the deadline `first`. Returns the number of deadlines.
 std::uint64_t check_deadlines(const std::vector<RingRecord>& records, std::uint64_t id,
                               std::uint64_t first, std::uint64_t period);
 
