@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What MetaGroup and Stream need of each of the two backends: a reader and samplers.
+// Each of the two backends has a reader for MetaGroup and samplers for Stream.
 #pragma once
 
 #include <poll.h>

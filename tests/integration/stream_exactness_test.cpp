@@ -72,7 +72,7 @@ struct Absences {
     }
 };
 
-// What the stream has of one member.
+// The samples of one member, added up and checked.
 class Member {
   public:
     Member(int cpu, std::uint64_t read_format, std::size_t events, std::uint64_t since)
@@ -188,7 +188,7 @@ class World {
             members_.at(numbers_.at(member.member())).compare(member);
     }
 
-    // What was lost since the last sample of each CPU is in the rings, or was returned.
+    // Deadlines that were lost since the last sample of each CPU are in the rings, or returned.
     void stop() {
         const std::uint64_t before = now_ns();
         const std::uint64_t lost = stream_.stop();

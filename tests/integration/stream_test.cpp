@@ -2,12 +2,10 @@
 // Streams through the library: the module's timers, and those without it.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <time.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -17,15 +15,12 @@
 #include <utility>
 #include <vector>
 
-#include "support/allocation_counter.hpp"
 #include "support/cpus.hpp"
 #include "support/perf.hpp"
 
 using metagroup::Backend;
-using metagroup::Cause;
 using metagroup::CpuList;
 using metagroup::Deadline;
-using metagroup::Error;
 using metagroup::MetaGroup;
 using metagroup::Sample;
 using metagroup::Snapshot;
@@ -236,18 +231,6 @@ TEST_CASE("The samples of a member that its PMU moves to a CPU without members a
     REQUIRE(all.ordered);
 }
 
-TEST_CASE("Waiting for a stream ends at its watermark, at the timeout, and when it stops") {
-    MetaGroup group = open_group();
-    std::optional<Stream> stream(
-        Stream::start(group, {.period = 1ms, .ring_size = 65536, .watermark = 1000}));
-    REQUIRE(stream->wait(60s) == Stream::Wake::data);
-    REQUIRE_FALSE(stream->read().empty());
-    stream->stop();
-    REQUIRE(stream->wait(60s) == Stream::Wake::ended);
-    stream.emplace(Stream::start(group, {.period = 60s}));
-    REQUIRE(stream->wait(20ms) == Stream::Wake::timeout);
-}
-
 TEST_CASE("A stream that is not read counts what it loses") {
     MetaGroup group = open_group();
     Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096});
@@ -260,73 +243,6 @@ TEST_CASE("A stream that is not read counts what it loses") {
         REQUIRE(member.samples + member.lost ==
                 (member.last - stream.first_ns()) / stream.period_ns() + 1);
     }
-}
-
-TEST_CASE("An overwriting stream keeps the newest samples") {
-    MetaGroup group = open_group();
-    Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096, .overwrite = true});
-    REQUIRE(stream.wait(300ms) == Stream::Wake::timeout);
-    REQUIRE(stream.read().empty());
-    stream.stop();
-    Collected all(group);
-    all.add(stream);
-    REQUIRE(all.ordered);
-    for (const auto& member : all.members) {
-        CAPTURE(member.samples, member.first, member.last, stream.first_ns());
-        // Of 32 bytes, and a payload of four values, their number and two times.
-        REQUIRE(member.samples <= 4096 / 88);
-        REQUIRE(member.samples > 10);
-        REQUIRE(member.first > stream.first_ns());
-        // The oldest ones would fill the ring in 50 ms.
-        REQUIRE(member.last > stream.first_ns() + 100'000'000);
-    }
-}
-
-TEST_CASE("A second stream of a meta-group is refused until the first has stopped") {
-    MetaGroup group = open_group();
-    Stream stream = Stream::start(group, {.period = 10ms});
-    try {
-        Stream::start(group, {.period = 10ms});
-        FAIL("it was started");
-    } catch (const Error& error) {
-        REQUIRE(error.cause() == Cause::stream_running);
-        REQUIRE(error.code().value() == EBUSY);
-        REQUIRE_THAT(error.what(), Catch::Matchers::ContainsSubstring("stop it first"));
-    }
-    stream.stop();
-    Stream next = Stream::start(group, {.period = 10ms});
-    Collected all(group);
-    collect(next, all, 3);
-}
-
-TEST_CASE("A ring that does not hold the samples of one deadline is refused") {
-    std::string events = "cpu-clock";
-    for (int i = 0; i < 100; ++i)
-        events += ",page-faults";
-    MetaGroup group = open_group(events.c_str());
-    try {
-        Stream::start(group, {.period = 10ms, .ring_size = 4096});
-        FAIL("it was started");
-    } catch (const Error& error) {
-        REQUIRE(error.cause() == Cause::buffer_too_small);
-    }
-}
-
-TEST_CASE("A stream is read without allocating") {
-    MetaGroup group = open_group();
-    Stream stream = Stream::start(group, {.period = 1ms});
-    std::size_t samples = 0;
-    const auto take = [&] {
-        stream.wait(5ms);
-        for (const Deadline& deadline : stream.read())
-            samples += deadline.size();
-    };
-    take();
-    const test::AllocationCounter allocations;
-    for (int round = 0; round < 50; ++round)
-        take();
-    REQUIRE(allocations.count() == 0);
-    REQUIRE(samples > 0);
 }
 
 TEST_CASE("Sweeps go on beside a stream") {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What several unit tests need.
+// Errors, software events and stopped groups for unit tests.
 #pragma once
 
 #include <fcntl.h>

@@ -239,12 +239,15 @@ TEST_CASE("an event that is bound to some CPUs is opened on those only") {
     CHECK_THAT(error.reason(), ContainsSubstring("\"dummy\"") && ContainsSubstring("60000"));
 }
 
-TEST_CASE("a mode that needs the module is refused with the per_fd backend") {
+TEST_CASE("a mode that needs the module is refused without it, not ignored") {
     MetaGroup::Options wanted = options("dummy", Backend::per_fd);
     wanted.mode.quiet = true;
     const Error error = error_from([&] { MetaGroup::open(wanted); });
     CHECK(error.cause() == Cause::needs_module);
     CHECK(error.code().value() == EOPNOTSUPP);
+    wanted.backend = Backend::automatic;
+    wanted.device = "/nonexistent/perf_metagroup";
+    CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::no_module);
 }
 
 TEST_CASE("both backends frame the same payload of a disabled group") {

@@ -27,7 +27,7 @@ TEST_CASE("each CPU has its core, die, socket and node") {
     CHECK(places[10] == CpuPlace{.socket = 3, .die = 4, .core = 5, .node = 6});
 }
 
-TEST_CASE("what a kernel does not tell of a CPU is not known") {
+TEST_CASE("files of a CPU that are missing leave its place unknown") {
     TempTree tree;
     tree.file("cpu/cpu0/topology/physical_package_id", "-1")
         .file("cpu/cpu0/topology/core_id", "1")
