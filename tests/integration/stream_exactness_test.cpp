@@ -121,6 +121,8 @@ class Member {
 
     // At a quiet point: the differences of the stream and of the sweeps since the last one.
     void compare(const MemberView& sweep) {
+        if (sweep.status() != Status::offline)
+            REQUIRE(sweep.time_enabled().value() > swept_.front());
         for (std::size_t i = 0; i < std::min(2 + sweep.nr(), last_.size()); ++i) {
             const std::uint64_t count = i == 0   ? sweep.time_enabled().value()
                                         : i == 1 ? sweep.time_running().value()
