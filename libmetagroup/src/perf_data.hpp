@@ -58,6 +58,7 @@ constexpr std::uint32_t kFinishedRound = 68;
 constexpr std::uint32_t kAuxtrace = 71;
 constexpr std::uint32_t kEventUpdate = 78;
 constexpr std::uint32_t kCompressed = 81;
+constexpr std::uint32_t kCompressed2 = 83;  // of newer kernels
 
 // The first word of an event update.
 enum class Update : std::uint64_t { unit = 0, scale = 1, name = 2 };

@@ -90,7 +90,7 @@ struct Recording::State {
 };
 
 Recording::State::State(const std::string& path)
-    : name(path), file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), buffer(1U << 20) {
+    : name(path), file(::open(path.c_str(), O_RDONLY | O_CLOEXEC)), buffer(1U << 17) {
     struct stat status {};
     if (!file || ::fstat(file.get(), &status) != 0) fail("open");
     file_size = static_cast<std::uint64_t>(status.st_size);
@@ -297,7 +297,8 @@ std::optional<RecordedEntry> Recording::State::decode(std::uint32_t type, Fields
         case kFinishedRound:
             return RecordedEntry{};
         case kCompressed:
-            fields.refuse("compressed data are not supported");
+        case kCompressed2:
+            fields.refuse("compressed data are not supported: record without -z");
         case kAuxtrace:
             fields.refuse("AUX data are not supported");
         default:

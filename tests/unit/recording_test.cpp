@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
@@ -222,6 +223,10 @@ TEST_CASE("errors of recordings name file, offset and reason") {
     SECTION("a record without a size") {
         overwrite<std::uint16_t>(world.path, data + 6, 0);
         check("a record of 0 bytes");
+    }
+    SECTION("compressed data, of an older perf or a newer one") {
+        overwrite<std::uint32_t>(world.path, word_at(world.path, kDataOffset), GENERATE(81, 83));
+        check("compressed");
     }
     SECTION("a scale that is no number") {
         constexpr std::uint64_t scale = 1;  // in place of the type of the first update
