@@ -105,6 +105,13 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name,
     return app.add_option_function<std::string>(name, set, help)->type_name("TIME");
 }
 
+void add_device(CLI::App& app, std::string& device) {
+    app.add_option("--device", device, "the module's device")
+        ->check(not_empty())
+        ->type_name("FILE")
+        ->capture_default_str();
+}
+
 void add_aggregation(CLI::App& app, AggrMode& mode) {
     CLI::Option_group* rows = app.add_option_group("rows");
     const auto add = [&](const char* name, AggrMode value, const char* help) {
@@ -173,10 +180,7 @@ void Selection::add_options(CLI::App& app) {
     app.add_option("--backend", backend_, "module, perfd (one read() per CPU) or auto")
         ->check(CLI::IsMember({"auto", "module", "perfd"}))
         ->capture_default_str();
-    app.add_option("--device", device_, "the module's device")
-        ->check(not_empty())
-        ->type_name("FILE")
-        ->capture_default_str();
+    add_device(app, device_);
     app.add_flag("--quiet-cpus", mode_.quiet,
                  "do not wake idle CPUs; their counts are those of their last idle entry");
     app.add_flag("--skip-isolated", mode_.skip_isolated,

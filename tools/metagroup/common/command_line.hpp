@@ -53,6 +53,9 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name,
                           std::chrono::nanoseconds bare, std::chrono::nanoseconds least,
                           const std::string& help);
 
+// An option --device.
+void add_device(CLI::App& app, std::string& device);
+
 // -A, --per-core, --per-socket and --per-node, of which one may be given.
 void add_aggregation(CLI::App& app, AggrMode& mode);
 

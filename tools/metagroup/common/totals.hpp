@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What was counted: sums in rows and columns, and the figures beside them. What counting cost.
+// Sums of counts in rows and columns, the figures beside them, and the cost of counting.
 #pragma once
 
 #include <array>

@@ -294,9 +294,7 @@ std::string as_page(const Json& report) {
 void add_info(CLI::App& app, int& status) {
     CLI::App* info_app = app.add_subcommand("info", "describe the machine and check what works");
     const auto options = std::make_shared<InfoOptions>();
-    info_app->add_option("--device", options->device, "the module's device")
-        ->type_name("FILE")
-        ->capture_default_str();
+    add_device(*info_app, options->device);
     info_app->add_flag("--check", options->check,
                        "exit with 1 if the default events cannot be counted on all CPUs");
     info_app->add_flag("-j,--json", options->json, "one JSON object");
