@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "measure/median.hpp"
+#include "measure/measure.hpp"
 #include "verify.hpp"
 
 namespace bench {

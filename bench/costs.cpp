@@ -6,8 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "measure/counters.hpp"
-#include "measure/median.hpp"
+#include "measure/measure.hpp"
 
 namespace bench {
 

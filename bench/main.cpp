@@ -18,7 +18,7 @@
 #include "case.hpp"
 #include "conditions.hpp"
 #include "costs.hpp"
-#include "measure/affinity.hpp"
+#include "measure/measure.hpp"
 #include "options.hpp"
 
 namespace bench {

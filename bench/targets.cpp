@@ -6,7 +6,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "measure/affinity.hpp"
+#include "measure/measure.hpp"
 
 namespace bench {
 

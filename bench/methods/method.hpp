@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "measure/cpu_groups.hpp"
+#include "measure/measure.hpp"
 
 namespace bench {
 

@@ -3,7 +3,7 @@
 // moving to each CPU first, which stops that CPU and switches threads in place of the interrupt.
 #include <sched.h>
 
-#include "measure/affinity.hpp"
+#include "measure/measure.hpp"
 #include "methods/method.hpp"
 
 namespace bench {

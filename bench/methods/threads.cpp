@@ -11,7 +11,7 @@
 #include <climits>
 #include <thread>
 
-#include "measure/affinity.hpp"
+#include "measure/measure.hpp"
 #include "methods/method.hpp"
 
 namespace bench {

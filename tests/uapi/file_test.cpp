@@ -22,7 +22,7 @@
 #include <thread>
 
 #include "fixtures.hpp"
-#include "measure/counters.hpp"
+#include "measure/measure.hpp"
 #include "support/faults.hpp"
 #include "support/process.hpp"
 

@@ -3,25 +3,196 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <filesystem>
+#include <iterator>
 #include <memory>
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/device.hpp>
+#include <metagroup/event_spec.hpp>
+#include <metagroup/snapshot.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "common/command_line.hpp"
 #include "common/text.hpp"
-#include "compare/cost.hpp"
-#include "measure/affinity.hpp"
+#include "measure/measure.hpp"
 #include "subcommands.hpp"
 
 namespace tool {
 namespace {
 
 using metagroup::CpuList;
+
+// Per sweep. Counts are empty where the kernel does not allow or support them.
+struct Cost {
+    double microseconds = 0;  // median
+    std::optional<double> syscalls;
+    std::optional<double> mutexes;     // taken by the reader in the kernel
+    std::optional<double> waits;       // of the reader for other CPUs, one after the other
+    std::optional<double> interrupts;  // from CPU to CPU, on the whole machine
+};
+
+struct Comparison {
+    Cost per_fd;
+    Cost module;
+    std::string unknown;  // the reason why a count is empty
+};
+
+// Event groups that can be read both ways: one per CPU, all attached to one meta-group, all
+// counting.
+class Sides {
+  public:
+    // \throws std::system_error that names what is missing.
+    Sides(const metagroup::GroupSpec& group, const CpuList& cpus, const std::string& device)
+        : groups_({&group, 1}, cpus),
+          device_(metagroup::Device::open(device)),
+          payloads_(groups_.all()) {
+        device_.attach(groups_.leaders());
+        device_.set_format(metagroup::Format::framed);
+        device_.enable();
+    }
+
+    // One read() of the device.
+    void read_module() { device_.read(snapshot_); }
+    // One read() per CPU.
+    void read_per_fd() { groups_.read(payloads_); }
+
+    std::size_t cpus() const { return groups_.cpus().size(); }
+
+    // Stops counting for a moment. \return true if both ways read the same counts.
+    bool agree() {
+        device_.disable();
+        read_module();
+        read_per_fd();
+        bool all = true;
+        for (std::size_t member = 0; member < groups_.all().size(); ++member)
+            all &= same(member);
+        device_.enable();
+        return all;
+    }
+
+  private:
+    bool same(std::size_t member) {
+        const auto payload =
+            metagroup::Payload::parse(payloads_.of(member), groups_.all()[member].read_format());
+        if (!payload) return false;
+        for (std::size_t event = 0; event < payload->nr(); ++event) {
+            if (snapshot_[member].raw(event) != payload->value(event)) return false;
+        }
+        return true;
+    }
+
+    measure::CpuGroups groups_;
+    metagroup::Device device_;
+    metagroup::Snapshot snapshot_;
+    measure::Payloads payloads_;
+};
+
+using Clock = std::chrono::steady_clock;
+
+template <typename Read>
+double microseconds(Read&& read) {
+    const auto begin = Clock::now();
+    read();
+    return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+}
+
+class InterruptCounter {
+  public:
+    void start() { before_ = measure::interprocessor_interrupts(); }
+    std::uint64_t stop() const { return measure::interprocessor_interrupts() - before_; }
+
+  private:
+    std::uint64_t before_ = 0;
+};
+
+// Per read, less the counts of starting and stopping the counter.
+template <typename Counter, typename Read>
+double count_per_read(Counter& counter, unsigned reads, Read&& read) {
+    const auto count = [&](unsigned times) {
+        counter.start();
+        for (unsigned i = 0; i < times; ++i)
+            read();
+        return static_cast<double>(counter.stop());
+    };
+    const double nothing = count(0);
+    return std::max(count(reads) - nothing, 0.0) / reads;
+}
+
+// The kernel's function by which one way interrupts CPUs and waits, by its names in this and in
+// older kernels, and the number of its calls in a sweep that are for the reader's own CPU only.
+struct Calls {
+    std::vector<std::string> names;
+    double own = 0;
+};
+
+// Counts the first of these functions that this kernel has.
+measure::KernelCallCounter first_of(const std::vector<std::string>& names) {
+    for (auto name = names.begin();; ++name) {
+        try {
+            return measure::KernelCallCounter({*name});
+        } catch (const std::system_error&) {
+            if (std::next(name) == names.end()) throw;
+        }
+    }
+}
+
+// Separate from the timing, which counting would disturb. Counts vary little, so few reads suffice.
+template <typename Read>
+void count(Cost& cost, std::string& unknown, const Calls& calls, unsigned sweeps, Read&& read) {
+    const unsigned reads = std::min(sweeps, 200U);
+    const auto try_count = [&](std::optional<double>& result, auto&& make_counter) {
+        try {
+            auto counter = make_counter();
+            result = count_per_read(counter, reads, read);
+        } catch (const std::exception& error) {
+            unknown = error.what();
+        }
+    };
+    try_count(cost.interrupts, [] { return InterruptCounter(); });
+    try_count(cost.syscalls, [] { return measure::SyscallCounter(); });
+    try_count(cost.mutexes, [] {
+        return measure::KernelCallCounter(
+            {"mutex_lock", "mutex_lock_interruptible", "mutex_lock_killable"});
+    });
+    try_count(cost.waits, [&] { return first_of(calls.names); });
+    if (cost.waits) cost.waits = std::max(*cost.waits - calls.own, 0.0);
+}
+
+// `sweeps` of each way. The calling thread should be bound to a CPU.
+Comparison compare(Sides& sides, unsigned sweeps) {
+    const auto per_fd = [&] { sides.read_per_fd(); };
+    const auto module = [&] { sides.read_module(); };
+
+    // In turns, so that disturbances affect both ways alike. The first sweeps allocate memory.
+    per_fd();
+    module();
+    std::vector<double> per_fd_times, module_times;
+    for (unsigned i = 0; i < sweeps; ++i) {
+        per_fd_times.push_back(microseconds(per_fd));
+        module_times.push_back(microseconds(module));
+    }
+
+    Comparison result;
+    result.per_fd.microseconds = measure::median(std::move(per_fd_times));
+    result.module.microseconds = measure::median(std::move(module_times));
+    count(result.per_fd, result.unknown, {{"smp_call_function_single"}, 1}, sweeps, per_fd);
+    const double alone = sides.cpus() == 1 ? 1 : 0;
+    count(result.module, result.unknown, {{"on_each_cpu_mask", "on_each_cpu_cond_mask"}, alone},
+          sweeps, module);
+    return result;
+}
 
 // Common to all rows.
 struct Experiment {
@@ -52,13 +223,11 @@ class Table final : public Results {
                         " per-fd: a read() for each CPU. module: one read() for all of them.\n",
                         experiment.events, experiment.sweeps, experiment.reader));
         if (experiment.slow)
-            output_.write(
-                "\n In slow motion: the clock of a virtual CPU advances with its instructions, "
-                "however "
-                "many\n"
-                " real CPUs there are. Compare these times with each other only: a real CPU is "
-                "some\n"
-                " hundred times as fast.\n");
+            output_.write(R"(
+ In slow motion: the clock of a virtual CPU advances with its instructions, however many
+ real CPUs there are. Compare these times with each other only: a real CPU is some
+ hundred times as fast.
+)");
         output_.write(fmt::format(
             "\n {:4} {:<6} {:>23} {:>8} {:>8} {:>8} {:>8}\n"
             " {:>4} {:<6} {:>11} {:>11} {:>8} {:>8} {:>8} {:>8} {:>11}\n",
@@ -229,9 +398,7 @@ void add_compare(CLI::App& app, int& status) {
         ->type_name("LIST")
         ->delimiter(',')
         ->check(CLI::Range(1U, 1'000'000U));
-    compare->add_option("--device", options->device, "the module's device")
-        ->type_name("FILE")
-        ->capture_default_str();
+    add_device(*compare, options->device);
     compare->add_option("-n,--sweeps", options->sweeps, "sweeps to measure, of each way")
         ->check(CLI::Range(1U, 10'000'000U))
         ->capture_default_str();
