@@ -15,6 +15,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 double median_sweep(Method& method, std::chrono::nanoseconds time) {
     std::vector<double> seconds;
+    method.samples(1);
     const auto end = SteadyClock::now() + time;
     do {
         method.wait();
@@ -22,8 +23,9 @@ double median_sweep(Method& method, std::chrono::nanoseconds time) {
         for (unsigned i = 0; i < method.batch(); ++i)
             method.sweep();
         const std::chrono::duration<double> took = SteadyClock::now() - begin;
-        seconds.push_back(took.count() / method.batch() / method.samples());
-    } while (SteadyClock::now() < end);
+        const double samples = method.samples(method.batch());
+        if (samples != 0) seconds.push_back(took.count() / samples);
+    } while (SteadyClock::now() < end || seconds.empty());
     return measure::median(std::move(seconds));
 }
 
@@ -64,24 +66,41 @@ void Case::measure_slow(benchmark::State& state, const SlowMotion& slow_motion,
     state.counters["late"] = least_late;
 }
 
-void Case::measure(benchmark::State& state, Load load, Conditions& conditions, CostCounter& costs,
-                   std::chrono::nanoseconds time) {
-    const bool first = !costs_.contains(load);
+void Case::measure_sweeps(benchmark::State& state, Load load, Conditions& conditions,
+                          std::chrono::nanoseconds time) {
     conditions.turn(method(), load, [&] {
-        if (first) verify_counts(method());
+        if (!costs_.contains(load)) verify_counts(method());
+        const auto lost = method().lost();
+        const auto overruns = method().overruns();
         for ([[maybe_unused]] auto _ : state) {
             if (conditions.slow_motion() != nullptr)
                 measure_slow(state, *conditions.slow_motion(), time);
             else
                 state.SetIterationTime(median_sweep(method(), time));
         }
+        // In slow motion timers are late as the host is, and samples are lost for that reason.
+        if (lost && conditions.slow_motion() == nullptr)
+            state.counters["lost"] = static_cast<double>(*method().lost() - *lost);
+        if (overruns)
+            state.counters["overruns"] = static_cast<double>(*method().overruns() - *overruns);
     });
-    if (first) {
-        costs_[load] = costs.count(method(), load);
-        if (costs.counts_instructions()) {
-            if (!without_reader_) without_reader_ = info_.make(subject_.without_reader());
-            costs.count_instructions(*without_reader_, load, costs_[load]);
-        }
+}
+
+void Case::measure(benchmark::State& state, Load load, Conditions& conditions, CostCounter& costs,
+                   std::chrono::nanoseconds time) {
+    const bool first = !costs_.contains(load);
+    if (method().is_program()) {
+        if (load == Load::idle) return state.SkipWithError("is measured over busy CPUs only");
+        for ([[maybe_unused]] auto _ : state)
+            state.SetIterationTime(0);
+        costs_[load];
+    } else {
+        measure_sweeps(state, load, conditions, time);
+        if (first) costs_[load] = costs.count(method(), load);
+    }
+    if (first && costs.counts_instructions()) {
+        if (!without_reader_) without_reader_ = info_.make(subject_.without_reader());
+        costs.count_instructions(*without_reader_, load, costs_[load]);
     }
     for (const auto& [name, value] : costs_[load])
         state.counters[name] = value;

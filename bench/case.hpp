@@ -28,6 +28,8 @@ class Case {
   private:
     void measure(benchmark::State& state, Load load, Conditions& conditions, CostCounter& costs,
                  std::chrono::nanoseconds time);
+    void measure_sweeps(benchmark::State& state, Load load, Conditions& conditions,
+                        std::chrono::nanoseconds time);
     void measure_slow(benchmark::State& state, const SlowMotion& slow_motion,
                       std::chrono::nanoseconds time);
     Method& method();

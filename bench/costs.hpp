@@ -3,17 +3,15 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <metagroup/cpu_list.hpp>
 #include <string>
 #include <vector>
 
 #include "conditions.hpp"
-#include "instructions.hpp"
 #include "methods/method.hpp"
-#include "tracepoint_counter.hpp"
 
 namespace bench {
 
@@ -25,8 +23,18 @@ namespace bench {
 //                 samples itself would have the cost of a target, too
 //   target_insns  mean of the instructions on the other CPUs; of busy ones in the kernel only
 //   skew_ns       median of Method::skew_ns()
+//   late_p50_ns, late_p99_ns, late_max_ns   of Method::lateness_ns()
+//   max_rate      samples of each CPU per second that the reader and the CPUs keep up with, of
+//                 methods whose CPUs sample themselves
 //   memory_bytes  Method::memory_bytes()
 using Costs = std::map<std::string, double>;
+
+struct InstructionCount {
+    std::uint64_t kernel = 0;
+    std::uint64_t user = 0;
+    // In timer interrupts. Not part of `kernel` in slow motion, else always 0.
+    std::uint64_t tick = 0;
+};
 
 // Counts each cost in a turn of its own, since counting takes time. The background is counted for
 // as long without sweeps and subtracted.
@@ -58,15 +66,16 @@ class CostCounter {
     void count_calls(Method& method, Load load, Costs& costs);
     void count_interrupts(Method& method, Load load, Costs& costs);
     void count_wakeups(Method& method, Costs& costs);
-    double count_events(Method& method, Load load, TracepointCounter& counter);
-    void measure_skew(Method& method, Load load, Costs& costs);
+    double count_events(Method& method, Load load, const std::function<std::uint64_t()>& read);
+    void measure_times(Method& method, Load load, Costs& costs);
     static unsigned repeat(Clock::duration time, unsigned min_steps,
                            const std::function<void()>& step);
     PerSweep per_sweep(Method& method, Rounds rounds, const std::function<Sample()>& counter) const;
 
     Conditions& conditions_;
     metagroup::CpuList cpus_;
-    std::unique_ptr<InstructionCounter> instructions_;
+    // Since some fixed time on that CPU; null if this machine cannot count them.
+    std::function<InstructionCount(int cpu)> instructions_;
     std::chrono::nanoseconds pass_;
 };
 

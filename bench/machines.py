@@ -4,6 +4,7 @@
 import argparse
 import atexit
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,9 +71,17 @@ class Guest:
 
     def _guest(self, condition: Condition, benchmark: list[str], result: Path) -> list[str]:
         return ["--cpus", str(condition.cpus), "--kernel", self.options.kernel,
-                "--timeout", "3600", "--module", str(BENCH / "floor"),
+                "--timeout", "3600", *self._recorders(), "--module", str(BENCH / "floor"),
                 "--module", str(PROJECT / "tests/testpmu"), "--get", f"/tmp/result.json:{result}",
                 "--", *benchmark, "--benchmark_out=/tmp/result.json"]
+
+
+    def _recorders(self) -> list[str]:
+        """The programs that are measured as a whole, if they are here."""
+        programs = {"metagroup": shutil.which(self.options.build / "tools/metagroup"),
+                    "perf": shutil.which("perf")}
+        return [argument for name, path in programs.items() if path
+                for argument in ("--add", f"{path}:/usr/bin/{name}")]
 
 
 class SlowGuest(Guest):

@@ -27,6 +27,11 @@ class Ring {
 
     static std::size_t default_bytes();
     std::size_t bytes() const { return memory_.size(); }
+    std::size_t data_bytes() const { return data_.size(); }
+    // Bytes of all records that were visited so far.
+    std::uint64_t visited() const { return tail_; }
+    // Bytes of those that were not released.
+    std::size_t unreleased() const { return tail_ - released_; }
 
     // Consumes all records: calls `body` with the header and the position of each.
     template <typename Body>
@@ -47,7 +52,10 @@ class Ring {
             tail_ += header.size;
         }
     }
-    void release() { __atomic_store_n(&page().data_tail, tail_, __ATOMIC_RELEASE); }
+    void release() {
+        __atomic_store_n(&page().data_tail, tail_, __ATOMIC_RELEASE);
+        released_ = tail_;
+    }
     // Copies bytes of a record that was visited and not released.
     void copy(std::uint64_t from, std::span<std::byte> to) const;
 
@@ -59,6 +67,7 @@ class Ring {
     std::span<std::byte> memory_;
     std::span<const std::byte> data_;
     std::uint64_t tail_ = 0;
+    std::uint64_t released_ = 0;
 };
 
 }  // namespace bench

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * The floor under every sweep: a broadcast that does nothing. For benchmarks.
+ * The floor under all that interrupts CPUs to read them: a broadcast and a timer that
+ * do nothing. For benchmarks.
  *
  * write(2) sets the CPUs, as text (0-3,8); it replaces those of this file.
- * The ioctl calls an empty function on all of them and waits until it ran.
+ * BROADCAST calls an empty function on all of them and waits until it ran.
+ * TIMERS gives each of them a timer that expires at multiples of so many nanoseconds on
+ * CLOCK_MONOTONIC (the argument itself), and replaces earlier ones; 0 stops them.
  */
 #ifndef METAGROUP_FLOOR_H
 #define METAGROUP_FLOOR_H
@@ -12,5 +15,8 @@
 
 #define METAGROUP_FLOOR_DEVICE	"/dev/metagroup_floor"
 #define METAGROUP_FLOOR_IOC_BROADCAST	_IO(0xBD, 0xF0)
+#define METAGROUP_FLOOR_IOC_TIMERS	_IO(0xBD, 0xF1)
+
+#define METAGROUP_FLOOR_MIN_PERIOD	10000	/* ns */
 
 #endif /* METAGROUP_FLOOR_H */

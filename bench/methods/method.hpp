@@ -13,6 +13,7 @@
 #include <metagroup/event_spec.hpp>
 #include <optional>
 #include <span>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -78,11 +79,19 @@ class Method {
     // Stop and restart activity that needs no sweep.
     virtual void pause() {}
     virtual void resume() {}
-    // Brings the counters of all CPUs to the reader: one sample of each, or that many.
+    // Brings the counters of all CPUs to the reader: one sample of each, or those that there are.
     virtual void sweep() = 0;
-    virtual unsigned samples() const { return 1; }
+    // Samples of each CPU that the sweeps since the last call brought, which were so many.
+    virtual double samples(unsigned sweeps) { return sweeps; }
     // The counts of the last sweep, in the order of CpuGroups.
     virtual std::vector<std::uint64_t> counts() const { return {}; }
+    // The same by read() of each group; none if it reads no counters.
+    virtual std::vector<std::uint64_t> counts_by_read() {
+        return groups() != nullptr ? groups()->counts() : std::vector<std::uint64_t>{};
+    }
+
+    // A program of its own: only instructions of the reader's CPU are counted, over busy targets.
+    virtual bool is_program() const { return false; }
 
     // The CPUs read themselves in timer interrupts, so these count as costs.
     virtual bool uses_timers() const { return false; }
@@ -93,6 +102,13 @@ class Method {
     // Makes a sweep that takes the time of each CPU's read: newest minus oldest. A method without
     // timestamps takes the reader's clock after each read.
     virtual std::optional<std::uint64_t> skew_ns() { return {}; }
+    // Makes a sweep, too: how late the CPUs were after their deadlines, for each sample.
+    virtual std::vector<std::uint64_t> lateness_ns() { return {}; }
+    // At full speed: samples of each CPU per second, at most, of which none is lost.
+    virtual std::optional<double> max_rate() { return {}; }
+    // Numbers so far: of samples lost for any reason, and of sweeps that found a full ring.
+    virtual std::optional<std::uint64_t> lost() const { return {}; }
+    virtual std::optional<std::uint64_t> overruns() const { return {}; }
     // Memory beside the events, of user space and kernel.
     virtual std::optional<std::size_t> memory_bytes() const { return {}; }
 };
@@ -115,26 +131,40 @@ struct MethodInfo {
 std::span<const MethodInfo> all_methods();
 const char* to_string(Role role);
 
-std::unique_ptr<Method> make_null_syscall(Subject&);
-std::unique_ptr<Method> make_per_fd(Subject&);
-std::unique_ptr<Method> make_migrating(Subject&);
-std::unique_ptr<Method> make_threads(Subject&);
-std::unique_ptr<Method> make_io_uring(Subject&);
-std::unique_ptr<Method> make_sampling(Subject&);
-std::unique_ptr<Method> make_bpf(Subject&);
-std::unique_ptr<Method> make_raw(Subject&);
-std::unique_ptr<Method> make_framed(Subject&);
-std::unique_ptr<Method> make_mapped(Subject&);
-std::unique_ptr<Method> make_quiet(Subject&);
-std::unique_ptr<Method> make_stream(Subject&);
-std::unique_ptr<Method> make_floor(Subject&);
-std::unique_ptr<Method> make_attach(Subject&);
-
 inline std::uint64_t monotonic_ns() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
            static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// For methods whose CPUs sample themselves: lets the reader sleep from period to period.
+class Periods {
+  public:
+    explicit Periods(std::chrono::nanoseconds period) : period_(period) {}
+
+    std::chrono::nanoseconds period() const { return period_; }
+    // The next period has ended.
+    bool is_late() const { return due_ + ns() < monotonic_ns(); }
+    // It begins now.
+    void restart() { due_ = monotonic_ns(); }
+    // Sleeps until it ends.
+    void sleep() {
+        due_ += ns();
+        const timespec due{.tv_sec = static_cast<time_t>(due_ / 1'000'000'000),
+                           .tv_nsec = static_cast<long>(due_ % 1'000'000'000)};
+        ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr);
+    }
+
+  private:
+    std::uint64_t ns() const { return static_cast<std::uint64_t>(period_.count()); }
+
+    std::chrono::nanoseconds period_;
+    std::uint64_t due_ = 0;
+};
+
+[[noreturn]] inline void fail(int error, const char* what) {
+    throw std::system_error(error, std::generic_category(), what);
 }
 
 // Newest minus oldest time.

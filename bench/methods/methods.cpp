@@ -1,40 +1,123 @@
 // SPDX-License-Identifier: MIT
-#include <array>
+#include <linux/perf_event.h>
 
-#include "methods/method.hpp"
+#include <algorithm>
+#include <array>
+#include <metagroup/error.hpp>
+#include <stdexcept>
+
+#include "methods/bpf.hpp"
+#include "methods/io_uring.hpp"
+#include "methods/module.hpp"
+#include "methods/per_fd.hpp"
+#include "methods/recorders.hpp"
+#include "methods/reference.hpp"
+#include "methods/sampling.hpp"
+#include "methods/stream.hpp"
+#include "methods/threads.hpp"
 
 namespace bench {
+namespace {
+
+bool is_of_core_pmu(const metagroup::EventSpec& event) {
+    return event.attr.type == PERF_TYPE_HARDWARE || event.attr.type == PERF_TYPE_HW_CACHE ||
+           event.attr.type == PERF_TYPE_RAW;
+}
+
+// tests/testpmu has a core PMU for guests, which have none of their own.
+metagroup::EventSpec test_pmu_event() try {
+    return metagroup::parse_events("metagroup_core/config=0/").front().events.front();
+} catch (const metagroup::Error&) {
+    throw std::runtime_error(
+        "these events count while the CPU is idle: use events of the core PMU, as in "
+        "--group-events={cycles,instructions}, or load metagroup_testpmu.ko");
+}
+
+template <class M, auto... arguments>
+std::unique_ptr<Method> make(Subject& subject) {
+    return std::make_unique<M>(subject, arguments...);
+}
+
+}  // namespace
+
+Subject& Subject::stable_in_idle() {
+    const bool stable = std::ranges::all_of(specs_, [](const metagroup::GroupSpec& spec) {
+        return std::ranges::all_of(spec.events, is_of_core_pmu);
+    });
+    if (stable) return *this;
+    if (!stable_in_idle_) {
+        const metagroup::EventSpec event = test_pmu_event();
+        std::vector<metagroup::GroupSpec> specs;
+        for (const metagroup::GroupSpec& spec : specs_)
+            specs.push_back({.events = std::vector(spec.events.size(), event)});
+        stable_in_idle_ = std::make_unique<Subject>(specs, cpus(), sampling_period_);
+    }
+    return *stable_in_idle_;
+}
+
+Subject& Subject::without_reader() {
+    if (cpus().size() < 2) return *this;
+    if (!without_reader_) {
+        const auto others = cpus().cpus().subspan(1);
+        without_reader_ = std::make_unique<Subject>(
+            specs_, metagroup::CpuList({others.begin(), others.end()}), sampling_period_);
+    }
+    return *without_reader_;
+}
+
+metagroup::Device& Subject::device() {
+    if (!device_) {
+        metagroup::Device device = metagroup::Device::open();
+        device.attach(groups_.leaders());
+        device_ = std::move(device);
+    }
+    return *device_;
+}
 
 // The only list of methods: --help, the JSON results and so the report take it from here.
 std::span<const MethodInfo> all_methods() {
     static constexpr auto methods = std::to_array<MethodInfo>({
         {"per_fd", Role::existing, "a read() of each group leader, one CPU after the other",
-         make_per_fd},
+         make<PerFd>},
         {"migrating", Role::existing, "the same, by a thread that moves to each CPU first",
-         make_migrating},
+         make<Migrating>},
         {"threads", Role::existing, "a thread on each CPU reads its own, all at once",
-         make_threads},
+         make<Threads>},
         {"io_uring", Role::existing, "the read()s of per_fd in one submission to io_uring",
-         make_io_uring},
+         make<IoUring>},
         {"sampling", Role::existing,
          "a timer on each CPU samples (PERF_SAMPLE_READ); a sweep empties the buffers",
-         make_sampling},
+         make<Sampling>},
         {"bpf", Role::existing, "a BPF program on each CPU reads the counters into a map",
-         make_bpf},
-        {"raw", Role::module, "one read() of the module in RAW format", make_raw},
+         make<Bpf>},
+        {"raw", Role::module, "one read() of the module in RAW format", make<Raw>},
         {"framed", Role::module, "one read() of the module, each record with its CPU and time",
-         make_framed},
-        {"mapped", Role::module, "one sweep of the module into memory that it shares", make_mapped},
+         make<Framed>},
+        {"mapped", Role::module, "one sweep of the module into memory that it shares",
+         make<Mapped>},
         {"quiet", Role::module, "as mapped, with events of a core PMU; idle CPUs are not woken",
-         make_quiet},
+         make<Quiet>},
         {"stream", Role::module,
          "a timer on each CPU samples (the module); a sweep is one of 64 deadlines that are read "
          "at once",
-         make_stream},
+         make<Stream, 64U, 1U>},
+        {"slow_stream", Role::module,
+         "as stream with a tenth of the samples; a sweep is one of 10 deadlines that are read at "
+         "once",
+         make<Stream, 10U, 10U>},
+        {"stream_library", Role::module,
+         "as stream by the library; a sweep is one of 64 deadlines that are read at once",
+         make<LibraryStream, 64U>},
         {"floor", Role::floor, "an empty broadcast to the same CPUs (metagroup_floor.ko)",
-         make_floor},
-        {"null_syscall", Role::reference, "a system call that does nothing", make_null_syscall},
-        {"attach", Role::setup, "attaching all groups to a meta-group", make_attach},
+         make<Floor>},
+        {"timer_floor", Role::reference, "empty timers on the same CPUs (metagroup_floor.ko)",
+         make<TimerFloor>},
+        {"record", Role::reference, "metagroup record, 10000 samples a second; rings of 128 KiB",
+         make<Record>},
+        {"perf_record", Role::reference, "perf record of the same groups, rates and rings",
+         make<PerfRecord>},
+        {"null_syscall", Role::reference, "a system call that does nothing", make<NullSyscall>},
+        {"attach", Role::setup, "attaching all groups to a meta-group", make<Attach>},
     });
     return methods;
 }

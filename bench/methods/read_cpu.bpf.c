@@ -24,19 +24,16 @@ struct {
 
 // The argument is the place of this CPU's first event. Returns the error of a read that failed.
 SEC("raw_tp")
-int read_cpu(struct bpf_raw_tracepoint_args *context)
-{
+int read_cpu(struct bpf_raw_tracepoint_args* context) {
     const __u32 key = 0;
     const __u32 first = (__u32)context->args[0];
-    struct bpf_perf_event_value *value = bpf_map_lookup_elem(&values, &key);
+    struct bpf_perf_event_value* value = bpf_map_lookup_elem(&values, &key);
 
-    if (!value)
-        return -1;
+    if (!value) return -1;
     for (__u32 i = 0; i < events_per_cpu; i++) {
         const long error = bpf_perf_event_read_value(&events, first + i, &value[i], sizeof(*value));
 
-        if (error)
-            return (int)error;
+        if (error) return (int)error;
     }
     return 0;
 }

@@ -39,8 +39,8 @@ class Row:
     @property
     def samples_per_second(self) -> float | None:
         """A sample is one read of the groups of one CPU."""
-        time = self.measurement.figure("time")
-        return self.measurement.condition.cpus / time if time and self.method.is_sweep else None
+        rate = self.measurement.figure("max_rate")
+        return self.measurement.condition.cpus * rate if rate and self.method.is_sweep else None
 
     @property
     def reason(self) -> str:
@@ -81,6 +81,25 @@ def compare(results: Results, condition: Condition) -> list[Row]:
 
 def _time(measurement: Measurement | None) -> float | None:
     return measurement.figure("time") if measurement else None
+
+
+TIMER_HEADER = ["method", "full rings", "lost", "max rate/s", "late p50", "late p99", "late max"]
+TIMER_LEGEND = ("full rings: sweeps that found one, for which samples are lost; lost: deadlines "
+                "without samples for any reason; max rate: samples of each CPU per second of which "
+                "none is lost; late: from the deadline to the sample.")
+
+
+def timer_table(results: Results, condition: Condition) -> str:
+    """Of the methods whose CPUs sample themselves."""
+    rows = []
+    for row in compare(results, condition):
+        m = row.measurement
+        if row.valid and any(m.counters.get(name) for name in ("overruns", "lost", "max_rate")):
+            late = (m.figure(f"late_{name}_ns") for name in ("p50", "p99", "max"))
+            rows.append([m.method, *(number(m.figure(name))
+                                     for name in ("overruns", "lost", "max_rate")),
+                         *(number(None if ns is None else ns * 1e-9, "s") for ns in late)])
+    return table(TIMER_HEADER, rows, "lrrrrrr") if rows else ""
 
 
 def table(header: list[str], rows: list[list[str]], align: str) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The goals of the project: a threshold that `--check` enforces, and a target."""
+"""The goals of the project: for a figure a threshold and a target."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -10,41 +10,25 @@ EVENTS, GROUPS, CPUS = 4, 1, 32
 
 
 @dataclass(frozen=True)
-class Term:
-    """The median of the time or of a counter; the largest where several words are given."""
+class Goal:
+    """The median of a figure (the time or a counter), or its ratio for two methods. It is the
+    largest where several methods or states of the targets are named."""
+    title: str
     figure: str
     methods: str
-    targets: str = "idle"
-    cpus: int = CPUS
-
-    def value(self, results: Results) -> float:
-        return max(self._median(results, Condition(self.cpus, targets, EVENTS, GROUPS), method)
-                   for targets in self.targets.split() for method in self.methods.split())
-
-    def _median(self, results: Results, condition: Condition, method: str) -> float:
-        if not results.of(condition):
-            raise _NoFigure(Outcome.NOT_MEASURED, f"no run with {condition}")
-        measurement = results.get(condition, method)
-        if measurement is None:
-            raise _NoFigure(Outcome.NOT_JUDGED, f"{method} was not run")
-        if measurement.status is not Status.VALID:
-            raise _NoFigure(Outcome.NOT_JUDGED,
-                            f"{method} {measurement.status.value}: {measurement.reason}")
-        figure = measurement.figure(self.figure)
-        if figure is None:
-            raise _NoFigure(Outcome.NOT_JUDGED, f"{method} does not report {self.figure}")
-        return figure
-
-
-@dataclass(frozen=True)
-class Goal:
-    title: str
-    value: Term
-    over: Term | None  # the divisor
+    over: str  # the divisor, if any
     threshold: float
     target: float
+    targets: str = "idle"
+    cpus: int = CPUS
+    over_cpus: int = 0  # if not the same
     at_least: bool = False  # else at most
     digits: int = 2  # figures are judged as they are printed
+    # The method in whose place the figure would be what it is at best.
+    floor: str = ""
+    # A threshold that is missed today: a figure beyond this is worse than that.
+    known: float | None = None
+    full_speed: bool = False  # means nothing in slow motion
 
     def reached(self, value: float, limit: float) -> bool:
         return value >= limit if self.at_least else value <= limit
@@ -54,56 +38,54 @@ class Goal:
 
 
 GOALS = (
-    Goal("time of per-fd / FRAMED, idle", Term("time", "per_fd"), Term("time", "framed"),
-         threshold=9, target=12, at_least=True),
-    Goal("time of FRAMED / floor, idle", Term("time", "framed"), Term("time", "floor"),
-         threshold=1.2, target=1.12),
-    Goal("time of mapped / floor, idle", Term("time", "mapped"), Term("time", "floor"),
-         threshold=1.06, target=1.03),
+    Goal("time of per-fd / FRAMED, idle", "time", "per_fd", "framed", 9, 12, at_least=True),
+    Goal("time of FRAMED / floor, idle", "time", "framed", "floor", 1.2, 1.12),
+    Goal("time of mapped / floor, idle", "time", "mapped", "floor", 1.06, 1.03),
     # Both formats share the sweep, and neither may slow it down for the other.
-    Goal("time of RAW / FRAMED, idle", Term("time", "raw"), Term("time", "framed"),
-         threshold=1.15, target=1.05),
+    Goal("time of RAW / FRAMED, idle", "time", "raw", "framed", 1.15, 1.05),
     # Instructions on a target matter where it has other work.
-    Goal("target's instructions, FRAMED / per-fd, busy",
-         Term("target_insns", "framed", "busy"), Term("target_insns", "per_fd", "busy"),
-         threshold=0.8, target=0.72),
-    Goal("target's instructions, FRAMED / sampling, busy",
-         Term("target_insns", "framed", "busy"), Term("target_insns", "sampling", "busy"),
-         threshold=0.7, target=0.5),
+    Goal("target's instructions, FRAMED / per-fd, busy", "target_insns", "framed", "per_fd",
+         0.8, 0.72, "busy", floor="floor"),
+    Goal("target's instructions, FRAMED / sampling, busy", "target_insns", "framed", "sampling",
+         0.7, 0.5, "busy", floor="floor"),
     # A sweep of a stream drains one deadline of all CPUs.
-    Goal("time of FRAMED / stream, busy",
-         Term("time", "framed", "busy"), Term("time", "stream", "busy"),
-         threshold=4, target=8, at_least=True),
-    Goal("reader's instructions, stream / FRAMED, busy",
-         Term("reader_insns", "stream", "busy"), Term("reader_insns", "framed", "busy"),
-         threshold=0.17, target=0.08),
-    Goal("reader's instructions on 8 CPUs, stream / FRAMED, busy",
-         Term("reader_insns", "stream", "busy", 8), Term("reader_insns", "framed", "busy", 8),
-         threshold=0.1, target=0.05),
-    Goal("target's instructions, stream / sampling, busy",
-         Term("target_insns", "stream", "busy"), Term("target_insns", "sampling", "busy"),
-         threshold=0.55, target=0.45),
-    Goal("target's instructions, stream / sampling, idle",
-         Term("target_insns", "stream"), Term("target_insns", "sampling"),
-         threshold=0.6, target=0.5),
-    Goal("system calls per deadline, stream", Term("syscalls", "stream", "idle busy"), None,
-         threshold=0.32, target=0.03),
-    Goal("time of FRAMED on 64 CPUs / on 8, idle",
-         Term("time", "framed", cpus=64), Term("time", "framed", cpus=8), threshold=5, target=3),
-    Goal("idle CPUs woken per sweep, quiet", Term("wakeups", "quiet"), None,
-         threshold=0, target=0, digits=1),
+    Goal("time of FRAMED / stream, busy", "time", "framed", "stream", 4, 8, "busy", at_least=True),
+    Goal("max rate of stream / FRAMED, busy", "max_rate", "stream", "framed", 4, 8, "busy",
+         at_least=True),
+    Goal("sweeps that found a full ring, stream", "overruns", "stream slow_stream", "", 0, 0,
+         "idle busy", digits=0),
+    Goal("reader's instructions, 64 at once, stream / FRAMED, busy", "reader_insns", "stream", "framed",
+         0.17, 0.08, "busy"),
+    Goal("reader's instructions on 8 CPUs, stream / FRAMED, busy", "reader_insns", "stream",
+         "framed", 0.1, 0.05, "busy", 8),
+    Goal("reader's instructions, 10 at once, stream / FRAMED, busy", "reader_insns",
+         "slow_stream", "framed", 0.17, 0.08, "busy"),
+    Goal("reader's instructions, stream_library / FRAMED, busy", "reader_insns",
+         "stream_library", "framed", 0.17, 0.08, "busy"),
+    Goal("target's instructions, stream / sampling, busy", "target_insns", "stream", "sampling",
+         0.55, 0.45, "busy", floor="timer_floor"),
+    Goal("target's instructions, stream / sampling, idle", "target_insns", "stream", "sampling",
+         0.6, 0.5, floor="timer_floor", known=0.72),
+    Goal("system calls per deadline, stream", "syscalls", "stream", "", 0.32, 0.03, "idle busy"),
+    Goal("reader's instructions on 8 CPUs, record / perf record", "reader_insns", "record",
+         "perf_record", 0.5, 0.25, "busy", 8),
+    Goal("time of FRAMED on 64 CPUs / on 8, idle", "time", "framed", "framed", 5, 3, cpus=64,
+         over_cpus=8),
+    Goal("idle CPUs woken per sweep, quiet", "wakeups", "quiet", "", 0, 0, digits=1),
     # These hold at full speed too, which hosts with 2 CPUs can measure.
-    Goal("time of per-fd / RAW and FRAMED, busy, 2 CPUs",
-         Term("time", "per_fd", "busy", 2), Term("time", "raw framed", "busy", 2),
-         threshold=1.54, target=1.8, at_least=True),
-    Goal("system calls per sweep, RAW and FRAMED, 2 CPUs",
-         Term("syscalls", "raw framed", "idle busy", 2), None, threshold=1, target=1),
-    Goal("IPIs per sweep, RAW and FRAMED, 2 CPUs",
-         Term("ipis", "raw framed", "idle busy", 2), None, threshold=2, target=1, digits=1),
+    Goal("time of per-fd / RAW and FRAMED, busy, 2 CPUs", "time", "per_fd", "raw framed",
+         1.54, 1.8, "busy", 2, at_least=True),
+    Goal("system calls per sweep, RAW and FRAMED, 2 CPUs", "syscalls", "raw framed", "", 1, 1,
+         "idle busy", 2),
+    Goal("IPIs per sweep, RAW and FRAMED, 2 CPUs", "ipis", "raw framed", "", 2, 1, "idle busy", 2,
+         digits=1),
+    Goal("skew, stream / FRAMED, busy, 2 CPUs", "skew_ns", "stream", "framed", 1, 0.5, "busy", 2,
+         full_speed=True),
 )
 
-JUDGED_METHODS = {method for goal in GOALS for term in (goal.value, goal.over) if term
-                  for method in term.methods.split()}
+JUDGED_METHODS = sorted({method for goal in GOALS
+                         for names in (goal.methods, goal.over, goal.floor)
+                         for method in names.split()})
 
 
 class Outcome(Enum):
@@ -125,16 +107,37 @@ class Judgement:
     goal: Goal
     outcome: Outcome
     value: float | None = None
+    floor: float | None = None
     reason: str = ""  # why there is no value
+
+    @property
+    def known(self) -> bool:
+        """Missed, but not by more than before."""
+        known = self.goal.known
+        return (self.outcome is Outcome.MISSED and self.value is not None and known is not None
+                and self.goal.reached(self.value, known))
+
+    @property
+    def comment(self) -> str:
+        if self.known:
+            return f"known: it is not worse than {self.goal.known:g}"
+        if self.goal.known is not None and self.outcome is Outcome.MISSED:
+            return f"worse than {self.goal.known:g}, which is known"
+        if self.goal.known is not None and self.value is not None:
+            return "is no longer missed: remove `known` of this goal"
+        return self.reason
 
     def cells(self) -> list[str]:
         """Below HEADER."""
-        value = "–" if self.value is None else f"{self.value:.{self.goal.digits}f}"
+        value, floor = ("–" if number is None else f"{number:.{self.goal.digits}f}"
+                        for number in (self.value, self.floor))
         return [self.goal.title, value, self.goal.limit(self.goal.threshold),
-                self.goal.limit(self.goal.target), self.outcome.value]
+                self.goal.limit(self.goal.target), floor, self.outcome.value]
 
 
-HEADER = ["goal", "value", "threshold", "target", "result"]
+HEADER = ["goal", "value", "threshold", "target", "floor", "result"]
+LEGEND = ("floor: what the value would be if the CPUs that are read were only interrupted, by an "
+          "empty broadcast or an empty timer.")
 
 
 def judge_all(results: Results) -> list[Judgement]:
@@ -143,16 +146,44 @@ def judge_all(results: Results) -> list[Judgement]:
 
 def _judge(goal: Goal, results: Results) -> Judgement:
     try:
-        value = goal.value.value(results) / (goal.over.value(results) if goal.over else 1)
+        if goal.full_speed and results.slow_motion:
+            raise _NoFigure(Outcome.NOT_MEASURED, "is measured at full speed only")
+        value = _largest(goal, goal.methods, goal.cpus, results)
+        over = _largest(goal, goal.over, goal.over_cpus or goal.cpus, results) if goal.over else 1
+        value = round(value / over, goal.digits) + 0.0  # no -0.0
     except _NoFigure as error:
         return Judgement(goal, error.outcome, reason=str(error))
     except ZeroDivisionError:
         return Judgement(goal, Outcome.NOT_JUDGED, reason="the divisor is 0")
-    value = round(value, goal.digits) + 0.0  # no -0.0
+    try:
+        floor = _largest(goal, goal.floor, goal.cpus, results) / over if goal.floor else None
+    except _NoFigure:
+        floor = None
     for limit, outcome in ((goal.target, Outcome.TARGET_MET), (goal.threshold, Outcome.MET)):
         if goal.reached(value, limit):
-            return Judgement(goal, outcome, value)
-    return Judgement(goal, Outcome.MISSED, value)
+            return Judgement(goal, outcome, value, floor)
+    return Judgement(goal, Outcome.MISSED, value, floor)
+
+
+def _largest(goal: Goal, methods: str, cpus: int, results: Results) -> float:
+    return max(_median(goal, results, Condition(cpus, targets, EVENTS, GROUPS), method)
+               for targets in goal.targets.split() for method in methods.split())
+
+
+def _median(goal: Goal, results: Results, condition: Condition, method: str) -> float:
+    if not results.of(condition):
+        raise _NoFigure(Outcome.NOT_MEASURED, f"no run with {condition}")
+    measurement = results.get(condition, method)
+    if measurement is None:
+        raise _NoFigure(Outcome.NOT_MEASURED if goal.full_speed else Outcome.NOT_JUDGED,
+                        f"{method} was not run")
+    if measurement.status is not Status.VALID:
+        raise _NoFigure(Outcome.NOT_JUDGED,
+                        f"{method} {measurement.status.value}: {measurement.reason}")
+    figure = measurement.figure(goal.figure)
+    if figure is None:
+        raise _NoFigure(Outcome.NOT_JUDGED, f"{method} does not report {goal.figure}")
+    return figure
 
 
 def conditions() -> str:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Measurements, one method under one condition, from the JSON of Google Benchmark."""
+"""What bench/run measured: from the JSON of Google Benchmark a measurement for each method and
+condition, and the environment of the run."""
 
 import json
 import re
@@ -14,7 +15,7 @@ from typing import Any
 LATE_LIMIT = 0.05
 
 COUNTERS = ("syscalls", "ipis", "wakeups", "reader_insns", "target_insns", "skew_ns",
-            "memory_bytes", "late")
+            "late_p50_ns", "late_p99_ns", "late_max_ns", "max_rate", "lost", "overruns", "memory_bytes", "late")
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _NAME = re.compile(r"(?P<method>\w+)/(?P<targets>idle|busy)/cpus:(?P<cpus>\d+)"
@@ -92,6 +93,8 @@ class Measurement:
     def figure(self, name: str) -> float | None:
         """The median of `time` or of a counter, if there is one."""
         spread = self.time if name == "time" else self.counters.get(name)
+        if name == "max_rate" and not spread and self.time and self.time.median:
+            return 1 / self.time.median  # one sweep after the other
         return spread.median if spread else None
 
 
@@ -102,6 +105,7 @@ class Results:
     problems: list[str] = field(default_factory=list)
     methods: dict[str, Method] = field(default_factory=dict)  # in the order of tables
     kernel: str = ""
+    slow_motion: bool = False
 
     def add(self, measurement: Measurement, source: str) -> None:
         key = (measurement.condition, measurement.method)
@@ -158,6 +162,7 @@ def _runs(document: Any) -> dict[str, list[dict[str, Any]]]:
 
 def _add_context(results: Results, context: dict[str, Any]) -> None:
     results.kernel = results.kernel or str(context.get("kernel", ""))
+    results.slow_motion |= "instructions_per_second" in context
     for line in str(context.get("methods", "")).splitlines():
         method = Method(*line.split("\t"))
         results.methods.setdefault(method.name, method)
@@ -198,3 +203,63 @@ def _measurement(method: str, condition: Condition,
         if values:
             counters[name] = Spread.of(values)
     return Measurement(method, condition, Status.VALID, "", time, counters, late)
+
+
+# Keys of environment.json, in the order of the report.
+KEYS = {
+    "mode": "mode",
+    "version": "version of the project",
+    "date": "date",
+    "resumed": "resumed",
+    "qemu": "QEMU",
+    "rate": "instructions per second of each CPU",
+    "host_cpu": "host's CPU",
+    "host_cpus": "host's CPUs",
+    "host_kernel": "host's kernel",
+    "host_load": "host's load before",
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    kernel: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+    proof: dict[str, Any] | None = None
+
+    @property
+    def slow_motion(self) -> bool:
+        return self.values.get("mode") == "slow motion"
+
+    @property
+    def title(self) -> str:
+        """The heading of tables and plots."""
+        kernel = f"Linux {self.kernel}" if self.kernel else ""
+        mode = self.values.get("mode", "")
+        if self.slow_motion and "rate" in self.values:
+            mode += f" at {float(self.values['rate']) / 1e6:g} M instructions/s"
+        return ", ".join(part for part in (kernel, mode) if part)
+
+
+def read_environment(directory: Path, kernel: str, problems: list[str]) -> Environment:
+    """A missing file is a problem, but no reason to write no report."""
+    values = _read_object(directory / "environment.json", problems, "the report does not say where "
+                   "and how was measured") or {}
+    proof = None
+    if values.get("mode") == "slow motion":
+        proof = _read_object(directory / "proof.json", problems, "nothing shows that slow motion was even")
+    return Environment(kernel, values, proof)
+
+
+def _read_object(path: Path, problems: list[str], missing: str) -> dict[str, Any] | None:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        problems.append(f"{path}: {error.strerror}; {missing}")
+        return None
+    except ValueError as error:
+        problems.append(f"{path}: not JSON ({error}); measure again with bench/run")
+        return None
+    if not isinstance(document, dict):
+        problems.append(f"{path}: not an object; measure again with bench/run")
+        return None
+    return document

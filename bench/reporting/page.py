@@ -6,9 +6,8 @@ from shutil import copyfile
 from typing import Any
 
 from . import comparison, goals
-from .comparison import compare, condition_table, ratio, table
-from .environment import KEYS, Environment
-from .measurements import LATE_LIMIT, Condition, Results, Status, plural
+from .comparison import compare, condition_table, ratio, table, timer_table
+from .measurements import KEYS, LATE_LIMIT, Condition, Environment, Results, Status, plural
 
 BEGIN = "<!-- measured: written by bench/report --publish, do not edit -->"
 END = "<!-- end of measured -->"
@@ -27,11 +26,11 @@ def page(results: Results, environment: Environment, judgements: list[goals.Judg
         f"{environment.title or 'Unknown environment'}. "
         f"{SLOW_MOTION if environment.slow_motion else ''}",
         "## Summary", _ratios(results) or "FRAMED and per-fd were not measured together.",
-        "## Goals", f"For {goals.conditions()} unless the goal says otherwise.",
-        _goals(judgements), _list([f"{j.goal.title}: {j.reason}" for j in judgements if j.reason]),
-        "## Plots", *(f"![{title}]({name}.svg)" for name, title in plots.items()),
+        "## Goals", f"For {goals.conditions()} unless the goal says otherwise; {goals.LEGEND}",
+        _goals(judgements), _list([f"{j.goal.title}: {j.comment}" for j in judgements if j.comment]),
+        "## Plots", *(f"![{title}]({name}.png)" for name, title in plots.items()),
         "## Methods", _methods(results),
-        "## Figures", comparison.LEGEND, *(_condition(results, c) for c in main),
+        "## Figures", f"{comparison.LEGEND} {comparison.TIMER_LEGEND}", *(_condition(results, c) for c in main),
         *(["<details><summary>Other numbers of events and groups</summary>", *other, "</details>"]
           if other else []),
         "## Left out", _left_out(results),
@@ -48,7 +47,7 @@ class PublishError(Exception):
 def publish(project: Path, report: Path, results: Results, environment: Environment,
             judgements: list[goals.Judgement]) -> None:
     """Copies the main plot to docs/ and replaces the text between the marks in README.md."""
-    plot, ratios = report / "sweep-time-idle.svg", _ratios(results)
+    plot, ratios = report / "sweep-time-idle.png", _ratios(results)
     if not ratios or not plot.exists():
         raise PublishError("nothing to publish: FRAMED, per-fd and idle CPUs were not measured "
                            "together; run make bench-full first")
@@ -59,10 +58,10 @@ def publish(project: Path, report: Path, results: Results, environment: Environm
         raise PublishError(f"{readme}: these lines, between which figures go, are missing\n"
                            f"  {BEGIN}\n  {END}")
     values = environment.values
-    text = "\n\n".join(["", "![Time of a sweep over the number of CPUs](docs/sweep-time.svg)",
+    text = "\n\n".join(["", "![Time of a sweep over the number of CPUs](docs/sweep-time.png)",
                         f"{environment.title}, version {values.get('version', '?')}, "
                         f"{values.get('date', '')}.", ratios, _goals(judgements), ""])
-    copyfile(plot, project / "docs" / "sweep-time.svg")
+    copyfile(plot, project / "docs" / "sweep-time.png")
     readme.write_text(before + BEGIN + text + END + after, encoding="utf-8")
 
 
@@ -86,7 +85,7 @@ def _is_main(condition: Condition) -> bool:
 
 
 def _goals(judgements: list[goals.Judgement]) -> str:
-    return table(goals.HEADER, [judgement.cells() for judgement in judgements], "lrrrl")
+    return table(goals.HEADER, [judgement.cells() for judgement in judgements], "lrrrrl")
 
 
 def _methods(results: Results) -> str:
@@ -95,7 +94,8 @@ def _methods(results: Results) -> str:
 
 
 def _condition(results: Results, condition: Condition) -> str:
-    return f"### {condition}\n\n{condition_table(results, condition)}"
+    tables = (condition_table(results, condition), timer_table(results, condition))
+    return "\n\n".join([f"### {condition}", *filter(None, tables)])
 
 
 def _left_out(results: Results) -> str:

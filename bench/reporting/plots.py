@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Plots of the conditions that the goals are about, as SVG and PNG."""
+"""Plots of the conditions that the goals are about."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 
 from . import goals
 from .comparison import Row, compare, number
-from .environment import Environment
-from .measurements import Method, Results
+from .measurements import Environment, Method, Results
 
 # Colours that most colour-blind people can tell apart (Okabe and Ito, and more), with markers for
 # all others, by position in the table of methods.
@@ -25,10 +24,10 @@ CURVES: dict[str, tuple[str, str, Callable[[Row], float | None]]] = {
     "samples": ("Max samples/s of one reader", "", lambda row: row.samples_per_second),
 }
 
-matplotlib.use("svg")
+matplotlib.use("agg")
 matplotlib.rcParams.update({
     "figure.figsize": (9, 5.6), "axes.spines.top": False, "axes.spines.right": False,
-    "svg.fonttype": "none", "svg.hashsalt": "bench/report", "savefig.dpi": 150})
+    "savefig.dpi": 100})
 
 
 def write_plots(results: Results, environment: Environment, directory: Path) -> dict[str, str]:
@@ -40,13 +39,13 @@ def write_plots(results: Results, environment: Environment, directory: Path) -> 
                 if (c.targets, c.events, c.groups) == (targets, goals.EVENTS, goals.GROUPS)}
         charts = {name: (title, _lines(rows, unit, value, name == "sweep-time"))
                   for name, (title, unit, value) in CURVES.items()}
+        charts["lateness"] = ("Lateness of samples: p99, and from p50 to max", _late(rows))
         charts["disturbance"] = ("Instructions on a target CPU per sample", _bars(rows))
         for name, (title, draw) in charts.items():
             figure, axes = pyplot.subplots()
             if draw(axes):
                 axes.set_title(f"{title}, {targets}\n{environment.title}")
-                for suffix in ("svg", "png"):
-                    figure.savefig(directory / f"{name}-{targets}.{suffix}", bbox_inches="tight")
+                figure.savefig(directory / f"{name}-{targets}.png", bbox_inches="tight")
                 plots[f"{name}-{targets}"] = f"{title}, {targets}"
             pyplot.close(figure)
     return plots
@@ -62,16 +61,38 @@ def _lines(rows: dict[int, list[Row]], unit: str, value: Callable[[Row], float |
                 lines.setdefault(row.method, []).append((cpus, figure))
         for method, points in sorted(lines.items(), key=lambda line: -line[1][-1][1]):
             axes.plot(*zip(*points), label=method.name, **_style(method, rows))
-        axes.set_xscale("log", base=2)
-        axes.set_yscale("log")
-        axes.set_xticks(list(rows), map(str, rows))
-        axes.set_xlabel("CPUs")
-        axes.yaxis.set_major_formatter(lambda figure, _: number(figure, unit))
-        axes.grid(linewidth=0.3)
-        if lines:  # in the order of the lines' ends
-            axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
+        _over_cpus(axes, rows, unit, bool(lines))
         return any(method.plotted for method in lines)
     return draw
+
+
+def _late(rows: dict[int, list[Row]]) -> Callable[[Axes], bool]:
+    def draw(axes: Axes) -> bool:
+        lines: dict[Method, list[tuple[float, ...]]] = {}
+        for cpus, row in ((cpus, row) for cpus in rows for row in rows[cpus]):
+            late = [row.measurement.figure(f"late_{name}_ns") for name in ("p50", "p99", "max")]
+            if all(late):
+                lines.setdefault(row.method, []).append(
+                    (cpus, *(ns * 1e-9 for ns in late if ns is not None)))
+        for method, points in lines.items():
+            cpus_of, p50, p99, most = zip(*points)
+            style = _style(method, rows)
+            axes.plot(cpus_of, p99, label=method.name, **style)
+            axes.fill_between(cpus_of, p50, most, color=style["color"], alpha=0.15)
+        _over_cpus(axes, rows, "s", bool(lines))
+        return bool(lines)
+    return draw
+
+
+def _over_cpus(axes: Axes, rows: dict[int, list[Row]], unit: str, legend: bool) -> None:
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(list(rows), map(str, rows))
+    axes.set_xlabel("CPUs")
+    axes.yaxis.set_major_formatter(lambda figure, _: number(figure, unit))
+    axes.grid(linewidth=0.3)
+    if legend:  # in the order in which the lines were drawn
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
 
 
 def _bars(rows: dict[int, list[Row]]) -> Callable[[Axes], bool]:

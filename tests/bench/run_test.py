@@ -4,6 +4,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -44,6 +45,9 @@ root = Path({root!r})
 options = dict(argument[2:].split("=", 1) for argument in sys.argv[1:])
 cpus = int(options["cpus"].split("-")[1]) + 1
 runs = sample.runs(cpus, options["targets"], int(options["events"]), int(options["groups"]))
+methods = options.get("methods")
+if methods:
+    runs = [run for run in runs if run["name"].split("/")[0] in methods.split(",")]
 late = (root / "late").read_text().splitlines()
 if late and options["targets"] == "idle":
     (root / "late").write_text("\\n".join(late[1:]))
@@ -125,7 +129,8 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.boots(), sorted([2, 8, 16, 32, 64] * 12))
         self.assertEqual(len(list(self.raw.glob("*-*.json"))), 60)
         self.assertIn("64 CPUs, busy, events: 8, groups: 4, 1 min left ...", done.stderr)
-        self.assertNotIn("not measured", done.stdout)
+        self.assertEqual(re.findall("goal: (.*?) +–.*not measured", done.stdout),
+                         ["skew, stream / FRAMED, busy, 2 CPUs"])
 
     def test_guests_at_full_speed_have_2_cpus_and_need_no_proof(self) -> None:
         done = self.run_bench("--full-speed", "--check", "--methods", "per_fd,raw,framed",
@@ -135,6 +140,15 @@ class RunTest(unittest.TestCase):
         arguments = (self.root / "arguments").read_text().splitlines()
         self.assertIn(str(self.root / "tests/vm/run"), arguments)
         self.assertIn("--methods=per_fd,raw,framed", arguments)
+
+    def test_the_methods_of_the_goals_suffice_to_judge_them(self) -> None:
+        done = self.run_bench("--check", "--methods=goals")
+        self.assertNotIn("not judged", done.stdout)
+        self.assertNotIn("io_uring", done.stdout)
+
+    def test_a_method_of_a_goal_that_is_not_run_makes_the_check_a_skip(self) -> None:
+        done = self.run_bench("--check", "--methods=framed,floor", status=77)
+        self.assertIn("stream was not run", done.stdout)
 
     def test_conditions_with_a_late_host_are_measured_once_more(self) -> None:
         (self.root / "late").write_text("x")
@@ -156,9 +170,9 @@ class RunTest(unittest.TestCase):
         self.assertIn("32-busy-4-1 failed with status 1", done.stderr)
         self.assertIn("no such counter", done.stderr)
         self.assertIn("32-busy-4-1.json: No such file or directory", done.stderr)
-        report = json.loads((self.root / "build/bench/report/report.json").read_text())
-        self.assertEqual({(m["cpus"], m["targets"]) for m in report["measurements"]},
-                         {(8, "idle"), (8, "busy"), (32, "idle")})
+        report = (self.root / "build/bench/report/report.md").read_text()
+        self.assertEqual(re.findall(r"### (\d+ CPUs, \w+)", report),
+                         ["8 CPUs, busy", "8 CPUs, idle", "32 CPUs, idle"])
 
     def test_a_run_that_is_resumed_measures_what_is_missing(self) -> None:
         (self.root / "fails").write_text("32-busy-4-1.json")
@@ -252,7 +266,7 @@ class RunTest(unittest.TestCase):
         self.assertIn("the file to send in", done.stderr)
         listed = subprocess.run(["tar", "-tf", self.root / "send.tar.gz"], capture_output=True,
                                 text=True, check=True).stdout.splitlines()
-        for name in ("report/report.md", "report/report.json", "raw/environment.json", "raw/info",
+        for name in ("report/report.md", "raw/environment.json", "raw/info",
                      "raw/8-idle-4-1.json"):
             self.assertIn(name, listed)
 

@@ -10,14 +10,18 @@ REPETITIONS = 5
 MODEL = {
     "null_syscall": (60e3, 0, 0), "per_fd": (60e3, 700e3, 2400), "migrating": (60e3, 2100e3, 5200),
     "threads": (500e3, 120e3, 7000), "io_uring": (300e3, 650e3, 2500),
-    "sampling": (200e3, 150e3, 2900), "stream": (50e3, 6e3, 1290), "raw": (1000e3, 28e3, 1500),
-    "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400), "quiet": (800e3, 25e3, 1300),
-    "floor": (1000e3, 22e3, 700), "attach": (2000e3, 900e3, 0),
+    "sampling": (200e3, 150e3, 2900), "stream": (50e3, 6e3, 1290),
+    "slow_stream": (60e3, 7e3, 1300), "stream_library": (60e3, 7e3, 1290),
+    "raw": (1000e3, 28e3, 1500), "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400),
+    "quiet": (800e3, 25e3, 1300), "floor": (1000e3, 22e3, 700), "timer_floor": (100, 0, 870),
+    "record": (20e3, 2e3, 0), "perf_record": (50e3, 5e3, 0), "attach": (2000e3, 900e3, 0),
 }
 ERRORS = {"bpf": "no BTF of the kernel"}
+STREAMS = ("stream", "slow_stream", "stream_library")
 
-ROLES = {"floor": "floor", "null_syscall": "reference", "attach": "setup"} | dict.fromkeys(
-    ("raw", "framed", "mapped", "quiet", "stream"), "module")
+ROLES = {"floor": "floor", "attach": "setup"} | dict.fromkeys(
+    ("raw", "framed", "mapped", "quiet", *STREAMS), "module") | dict.fromkeys(
+    ("timer_floor", "record", "perf_record", "null_syscall"), "reference")
 ENVIRONMENT = {
     "mode": "slow motion", "version": "0.1.0", "date": "2026-11-21", "qemu": "10.0.2",
     "rate": "10000000", "host_cpu": "Some Processor 3000", "host_cpus": "2",
@@ -50,29 +54,34 @@ def runs(cpus: int, targets: str, events: int = 4, groups: int = 1) -> list[dict
 def _figures(method: str, cpus: int, targets: str, factor: float) -> dict[str, Any]:
     fixed, per_cpu, insns = MODEL[method]
     time = fixed + per_cpu * cpus
+    stream = {"lost": 0.0, "overruns": 0.0, "max_rate": 1e9 / time, "late_p50_ns": 1e4,
+              "late_p99_ns": 2e4, "late_max_ns": 1e5}
     return {
         "iterations": 10, "real_time": time * factor / 1e3, "cpu_time": time * factor / 1e3,
         "time_unit": "us", "syscalls": 1 / 64 if method == "stream" else 1.0, "ipis": cpus - 1.0,
+        **(stream if method in STREAMS else {}),
         "wakeups": 0.0 if method == "quiet" or targets == "busy" else cpus - 1.0,
         "reader_insns": time / 1e3 * 3 * factor, "target_insns": insns * factor,
         "skew_ns": time * 0.5, "memory_bytes": 4096.0, "late": 0.002,
     }
 
 
-def write(path: Path, benchmarks: list[dict[str, Any]]) -> Path:
-    context = {"date": "2026-11-21T07:00:00+00:00", "host_name": "guest", "num_cpus": 32,
+def write(path: Path, benchmarks: list[dict[str, Any]], slow_motion: bool = True) -> Path:
+    context: dict[str, Any] = {"date": "2026-11-21T07:00:00+00:00", "host_name": "guest", "num_cpus": 32,
                "mhz_per_cpu": 1000, "caches": [], "load_avg": [], "library_build_type": "release",
                "kernel": "6.1.0-38-amd64",
                "methods": "".join(f"{method}\t{ROLES.get(method, 'existing')}\tdoes {method}\n"
                                   for method in (*MODEL, *ERRORS))}
+    context |= {"instructions_per_second": "10000000"} if slow_motion else {}
     path.write_text(json.dumps({"context": context, "benchmarks": benchmarks}), encoding="utf-8")
     return path
 
 
-def write_run(raw: Path, cpu_counts: tuple[int, ...] = (8, 32)) -> list[Path]:
+def write_run(raw: Path, cpu_counts: tuple[int, ...] = (8, 32),
+              slow_motion: bool = True) -> list[Path]:
     """A whole run; returns its files of measurements."""
     raw.mkdir(parents=True, exist_ok=True)
     (raw / "environment.json").write_text(json.dumps(ENVIRONMENT), encoding="utf-8")
     (raw / "proof.json").write_text(json.dumps(PROOF), encoding="utf-8")
-    return [write(raw / f"{cpus}-{targets}-4-1.json", runs(cpus, targets))
+    return [write(raw / f"{cpus}-{targets}-4-1.json", runs(cpus, targets), slow_motion)
             for cpus in cpu_counts for targets in ("idle", "busy")]

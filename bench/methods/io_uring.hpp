@@ -3,36 +3,33 @@
 // other. The files are registered. A perf file has a plain .read only, which io_uring hands to its
 // worker threads unless the file is O_NONBLOCK, a flag that perf ignores. O_NONBLOCK reads run
 // inside the call, which is much faster, so the files are made so.
+#pragma once
+
 #include <fcntl.h>
 #include <liburing.h>
 
 #include <algorithm>
-#include <system_error>
+#include <cerrno>
 
 #include "methods/method.hpp"
 
 namespace bench {
-namespace {
-
-[[noreturn]] void fail(int error, const char* what) {
-    throw std::system_error(-error, std::generic_category(), what);
-}
 
 class IoUring : public Method {
   public:
-    explicit IoUring(measure::CpuGroups& groups) : groups_(groups), payloads_(groups.all()) {
-        const std::vector<int> leaders = groups.leaders();
+    explicit IoUring(Subject& subject) : groups_(subject.groups()), payloads_(groups_.all()) {
+        const std::vector<int> leaders = groups_.leaders();
         for (const int fd : leaders) {
             if (::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) | O_NONBLOCK) != 0)
-                fail(-errno, "making a perf event O_NONBLOCK");
+                fail(errno, "making a perf event O_NONBLOCK");
         }
         const auto count = static_cast<unsigned>(leaders.size());
         if (const int error = ::io_uring_queue_init(count, &ring_.ring, 0); error < 0)
-            fail(error, "io_uring_setup (see /proc/sys/kernel/io_uring_disabled)");
+            fail(-error, "io_uring_setup (see /proc/sys/kernel/io_uring_disabled)");
         ring_.open = true;
         if (const int error = ::io_uring_register_files(&ring_.ring, leaders.data(), count);
             error < 0)
-            fail(error, "registering perf events with io_uring");
+            fail(-error, "registering perf events with io_uring");
     }
 
     measure::CpuGroups* groups() override { return &groups_; }
@@ -46,12 +43,12 @@ class IoUring : public Method {
             sqe->flags |= IOSQE_FIXED_FILE;
         }
         if (const int error = ::io_uring_submit_and_wait(&ring_.ring, count); error < 0)
-            fail(error, "io_uring_enter");
+            fail(-error, "io_uring_enter");
         for (unsigned i = 0; i < count; ++i) {
             io_uring_cqe* cqe = nullptr;
             if (const int error = ::io_uring_peek_cqe(&ring_.ring, &cqe); error < 0)
-                fail(error, "a completion of io_uring");
-            if (cqe->res < 0) fail(cqe->res, "reading a perf event by io_uring");
+                fail(-error, "a completion of io_uring");
+            if (cqe->res < 0) fail(-cqe->res, "reading a perf event by io_uring");
             ::io_uring_cqe_seen(&ring_.ring, cqe);
         }
     }
@@ -79,11 +76,5 @@ class IoUring : public Method {
     measure::Payloads payloads_;
     Ring ring_;
 };
-
-}  // namespace
-
-std::unique_ptr<Method> make_io_uring(Subject& subject) {
-    return std::make_unique<IoUring>(subject.groups());
-}
 
 }  // namespace bench

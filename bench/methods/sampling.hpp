@@ -6,20 +6,21 @@
 // The time of a sweep is that of draining one sample of each CPU. Each CPU pays the rest in its
 // timer interrupt (`target_insns`), and the larger of the two limits the samples per second. CPUs
 // sample when their timers fire, not at the same time (`skew_ns`), and a timer wakes an idle CPU.
+#pragma once
+
 #include <linux/perf_event.h>
 
-#include <ctime>
 #include <span>
 #include <stdexcept>
+#include <utility>
 
 #include "methods/method.hpp"
 #include "ring.hpp"
 
 namespace bench {
-namespace {
 
-std::vector<metagroup::GroupSpec> led_by_timer(std::vector<metagroup::GroupSpec> specs,
-                                               std::chrono::nanoseconds period) {
+inline std::vector<metagroup::GroupSpec> led_by_timer(std::vector<metagroup::GroupSpec> specs,
+                                                      std::chrono::nanoseconds period) {
     metagroup::EventSpec timer = metagroup::parse_events("cpu-clock").front().events.front();
     timer.attr.sample_period = static_cast<std::uint64_t>(period.count());
     timer.attr.sample_type = PERF_SAMPLE_TIME | PERF_SAMPLE_READ;
@@ -39,7 +40,7 @@ std::vector<metagroup::GroupSpec> led_by_timer(std::vector<metagroup::GroupSpec>
 
 // Takes out all samples and copies the payload of the last one. Returns its time, or nothing if
 // there was no sample.
-std::optional<std::uint64_t> drain(Ring& ring, std::span<std::byte> payload) {
+inline std::optional<std::uint64_t> drain(Ring& ring, std::span<std::byte> payload) {
     std::optional<std::uint64_t> time;
     ring.drain([&](const perf_event_header& header, std::uint64_t where) {
         if (header.type != PERF_RECORD_SAMPLE) return;
@@ -57,10 +58,10 @@ std::optional<std::uint64_t> drain(Ring& ring, std::span<std::byte> payload) {
 class Sampling : public Method {
   public:
     explicit Sampling(Subject& subject)
-        : period_(subject.sampling_period()),
-          groups_(led_by_timer(subject.specs(), period_), subject.cpus()),
+        : groups_(led_by_timer(subject.specs(), subject.sampling_period()), subject.cpus()),
           payloads_(groups_.all()),
-          times_(groups_.all().size()) {
+          times_(groups_.all().size()),
+          periods_(subject.sampling_period()) {
         for (const int leader : groups_.leaders())
             rings_.emplace_back(leader);
     }
@@ -69,19 +70,25 @@ class Sampling : public Method {
     void pause() override { groups_.disable(); }
     void resume() override { groups_.enable(); }
 
+    // All samples are of the same size.
+    double samples(unsigned) override {
+        const std::size_t sample =
+            sizeof(perf_event_header) + sizeof(std::uint64_t) + payloads_.of(0).size();
+        std::uint64_t visited = 0;
+        for (const Ring& ring : rings_)
+            visited += ring.visited();
+        const std::uint64_t bytes = visited - std::exchange(visited_, visited);
+        return static_cast<double>(bytes) / static_cast<double>(sample * rings_.size());
+    }
     bool wait_sleeps() const override { return true; }
     bool uses_timers() const override { return true; }
     // Until the next period's samples are there. Samples of missed periods are dropped first.
     void wait() override {
-        const auto period = static_cast<std::uint64_t>(period_.count());
-        due_ += period;
-        if (due_ < monotonic_ns()) {
+        if (periods_.is_late()) {
             sweep();
-            due_ = monotonic_ns() + period;
+            periods_.restart();
         }
-        const timespec due{.tv_sec = static_cast<time_t>(due_ / 1'000'000'000),
-                           .tv_nsec = static_cast<long>(due_ % 1'000'000'000)};
-        ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &due, nullptr);
+        periods_.sleep();
     }
     void sweep() override {
         for (std::size_t i = 0; i < rings_.size(); ++i) {
@@ -101,18 +108,12 @@ class Sampling : public Method {
     }
 
   private:
-    std::chrono::nanoseconds period_;
     measure::CpuGroups groups_;
     measure::Payloads payloads_;
     std::vector<std::uint64_t> times_;
     std::vector<Ring> rings_;
-    std::uint64_t due_ = 0;
+    Periods periods_;
+    std::uint64_t visited_ = 0;  // bytes of all rings, at the last call of samples()
 };
-
-}  // namespace
-
-std::unique_ptr<Method> make_sampling(Subject& subject) {
-    return std::make_unique<Sampling>(subject);
-}
 
 }  // namespace bench

@@ -3,6 +3,8 @@
 // --bpf-counters` does: BPF_PROG_TEST_RUN runs it on one CPU after the other, with an interrupt
 // each, and one lookup in the map returns all counts. BPF reads single events, not groups, so the
 // events of a CPU are not scheduled together.
+#pragma once
+
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
@@ -10,23 +12,18 @@
 #include <cerrno>
 #include <fstream>
 #include <string>
-#include <system_error>
 
 #include "methods/method.hpp"
 #include "read_cpu.skel.h"
 
 namespace bench {
-namespace {
-
-[[noreturn]] void bpf_failed(int error, const char* what) {
-    throw std::system_error(error, std::generic_category(), what);
-}
 
 struct Destroy {
     void operator()(read_cpu_bpf* program) const { read_cpu_bpf::destroy(program); }
 };
 
-std::vector<metagroup::GroupSpec> single_events(const std::vector<metagroup::GroupSpec>& specs) {
+inline std::vector<metagroup::GroupSpec> single_events(
+    const std::vector<metagroup::GroupSpec>& specs) {
     std::vector<metagroup::GroupSpec> singles;
     for (const metagroup::GroupSpec& spec : specs) {
         for (const metagroup::EventSpec& event : spec.events)
@@ -36,7 +33,7 @@ std::vector<metagroup::GroupSpec> single_events(const std::vector<metagroup::Gro
 }
 
 // The memory that the kernel charges for a map or a program.
-std::size_t memlock_of(int fd) {
+inline std::size_t memlock_of(int fd) {
     std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd));
     std::string word;
     while (info >> word && word != "memlock:") {
@@ -54,18 +51,18 @@ class Bpf : public Method {
           values_(static_cast<std::size_t>(::libbpf_num_possible_cpus()) * per_cpu_) {
         ::libbpf_set_print(nullptr);
         bpf_.reset(read_cpu_bpf::open());
-        if (!bpf_) bpf_failed(errno, "cannot open the BPF program");
+        if (!bpf_) fail(errno, "cannot open the BPF program");
         const auto count = static_cast<std::uint32_t>(groups_.all().size());
         const auto per_cpu = static_cast<std::uint32_t>(per_cpu_);
         bpf_->rodata->events_per_cpu = per_cpu;
         ::bpf_map__set_max_entries(bpf_->maps.events, count);
         ::bpf_map__set_value_size(bpf_->maps.values, per_cpu * sizeof(bpf_perf_event_value));
         if (const int error = read_cpu_bpf::load(bpf_.get()); error != 0)
-            bpf_failed(-error, "cannot load the BPF program (are you root?)");
+            fail(-error, "cannot load the BPF program (are you root?)");
         for (std::uint32_t i = 0; i < count; ++i) {
             const int fd = groups_.all()[i].leader_fd();
             if (::bpf_map_update_elem(events_fd(), &i, &fd, BPF_ANY) != 0)
-                bpf_failed(errno, "cannot put a perf event into a BPF map");
+                fail(errno, "cannot put a perf event into a BPF map");
         }
     }
 
@@ -105,7 +102,7 @@ class Bpf : public Method {
         }
         const std::uint32_t key = 0;
         if (::bpf_map_lookup_elem(values_fd(), &key, values_.data()) != 0)
-            bpf_failed(errno, "cannot look up a BPF map");
+            fail(errno, "cannot look up a BPF map");
     }
 
     void run_on(int cpu, std::uint64_t first_event) {
@@ -115,10 +112,9 @@ class Bpf : public Method {
         options.ctx_size_in = sizeof(first_event);
         options.flags = BPF_F_TEST_RUN_ON_CPU;
         options.cpu = static_cast<std::uint32_t>(cpu);
-        if (::bpf_prog_test_run_opts(program_fd(), &options) != 0)
-            bpf_failed(errno, "BPF_PROG_TEST_RUN");
+        if (::bpf_prog_test_run_opts(program_fd(), &options) != 0) fail(errno, "BPF_PROG_TEST_RUN");
         if (options.retval != 0)
-            bpf_failed(-static_cast<int>(options.retval), "bpf_perf_event_read_value()");
+            fail(-static_cast<int>(options.retval), "bpf_perf_event_read_value()");
     }
 
     measure::CpuGroups groups_;
@@ -126,11 +122,5 @@ class Bpf : public Method {
     std::vector<bpf_perf_event_value> values_;  // in the order of CPU numbers, as in the map
     std::unique_ptr<read_cpu_bpf, Destroy> bpf_;
 };
-
-}  // namespace
-
-std::unique_ptr<Method> make_bpf(Subject& subject) {
-    return std::make_unique<Bpf>(subject);
-}
 
 }  // namespace bench

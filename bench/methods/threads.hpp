@@ -3,6 +3,8 @@
 // interrupt for each read(). The reader wakes the threads with one system call, reads its own CPU,
 // and waits for the last. The threads have normal priority, so on busy CPUs they wait for the
 // scheduler.
+#pragma once
+
 #include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,7 +17,6 @@
 #include "methods/method.hpp"
 
 namespace bench {
-namespace {
 
 // std::atomic's wait() yields some times before it sleeps, which costs more than it saves here.
 class Futex {
@@ -34,8 +35,8 @@ static_assert(sizeof(std::atomic<int>) == sizeof(int));
 
 class Threads : public Method {
   public:
-    explicit Threads(measure::CpuGroups& groups)
-        : groups_(groups), payloads_(groups.all()), times_(groups.cpus().size()) {
+    explicit Threads(Subject& subject)
+        : groups_(subject.groups()), payloads_(groups_.all()), times_(groups_.cpus().size()) {
         for (std::size_t i = 1; i < times_.size(); ++i)
             threads_.emplace_back([this, i] { work(i); });
     }
@@ -103,11 +104,5 @@ class Threads : public Method {
     std::atomic<bool> quit_ = false;
     std::vector<std::thread> threads_;
 };
-
-}  // namespace
-
-std::unique_ptr<Method> make_threads(Subject& subject) {
-    return std::make_unique<Threads>(subject.groups());
-}
 
 }  // namespace bench

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: MIT
 // The module: one read() in either format, a sweep into mapped memory, and attaching the groups.
+#pragma once
+
 #include <metagroup/mapping.hpp>
 #include <stdexcept>
 
 #include "methods/method.hpp"
 
 namespace bench {
-namespace {
 
-std::vector<std::uint64_t> counts_of(const metagroup::SnapshotView& snapshot) {
+inline std::vector<std::uint64_t> counts_of(const metagroup::SnapshotView& snapshot) {
     std::vector<std::uint64_t> counts;
     for (const metagroup::MemberView member : snapshot) {
         for (std::size_t event = 0; event < member.nr(); ++event)
@@ -120,27 +121,5 @@ class Attach : public Method {
     std::vector<int> leaders_;
     metagroup::Device device_;
 };
-
-}  // namespace
-
-std::unique_ptr<Method> make_raw(Subject& subject) {
-    return std::make_unique<Raw>(subject);
-}
-
-std::unique_ptr<Method> make_framed(Subject& subject) {
-    return std::make_unique<Framed>(subject);
-}
-
-std::unique_ptr<Method> make_mapped(Subject& subject) {
-    return std::make_unique<Mapped>(subject);
-}
-
-std::unique_ptr<Method> make_quiet(Subject& subject) {
-    return std::make_unique<Quiet>(subject);
-}
-
-std::unique_ptr<Method> make_attach(Subject& subject) {
-    return std::make_unique<Attach>(subject);
-}
 
 }  // namespace bench

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: MIT
 // A read() of each leader by one thread: from its own CPU, with an interrupt for each read(), or by
 // moving to each CPU first, which stops that CPU and switches threads in place of the interrupt.
+#pragma once
+
 #include <sched.h>
 
 #include "measure/measure.hpp"
 #include "methods/method.hpp"
 
 namespace bench {
-namespace {
 
 class PerFd : public Method {
   public:
-    explicit PerFd(measure::CpuGroups& groups) : groups_(groups), payloads_(groups.all()) {}
+    explicit PerFd(Subject& subject) : groups_(subject.groups()), payloads_(groups_.all()) {}
 
     measure::CpuGroups* groups() override { return &groups_; }
     void sweep() override { groups_.read(payloads_); }
@@ -59,15 +60,5 @@ class Migrating : public PerFd {
 
     int home_ = ::sched_getcpu();
 };
-
-}  // namespace
-
-std::unique_ptr<Method> make_per_fd(Subject& subject) {
-    return std::make_unique<PerFd>(subject.groups());
-}
-
-std::unique_ptr<Method> make_migrating(Subject& subject) {
-    return std::make_unique<Migrating>(subject.groups());
-}
 
 }  // namespace bench

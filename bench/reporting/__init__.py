@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: MIT
-"""Reads the results of metagroup_bench, judges the goals, and writes the report."""
