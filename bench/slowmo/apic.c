@@ -2,7 +2,7 @@
 // The plugin interface reports no interrupts, so writes to the local APIC are found in the code.
 // Linux maps the APIC at a fixed address, which its instructions contain as a displacement. QEMU
 // numbers APICs as CPUs.
-#include "apic.h"
+#include "plugin.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 // QEMU's time control for plugins does not work with several threads, see README.md. So the two
 // functions of QEMU from which all clocks of the guest derive are overwritten by a jump to ours.
 #define _GNU_SOURCE
-#include "guest_time.h"
+#include "plugin.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "profile.h"
+#include "plugin.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -15,11 +15,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "apic.h"
 #include "clock.h"
-#include "guest_time.h"
 #include "page.h"
-#include "profile.h"
+#include "plugin.h"
 #include "qemu_plugin.h"
 
 // Instructions are counted in parts, because one with `rep` counts as an instruction for each 16

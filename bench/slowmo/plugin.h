@@ -1,14 +1,28 @@
 /* SPDX-License-Identifier: MIT
  *
- * A profile of the instructions executed in slow motion.
+ * The parts of the plugin, apart from its clock: interrupts from CPU to CPU (apic.c), the guest's
+ * clocks (guest_time.c), and the profile (profile.c). throttle.c puts them together.
  */
-#ifndef SLOWMO_PROFILE_H
-#define SLOWMO_PROFILE_H
+#ifndef SLOWMO_PLUGIN_H
+#define SLOWMO_PLUGIN_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "qemu_plugin.h"
+
+/* Detects writes to the interrupt command register of a local APIC. To be called for each
+ * instruction when a block is translated.
+ */
+void apic_watch(struct qemu_plugin_insn *insn, unsigned int nr_cpus);
+
+/* Derives all clocks of the guest, the time stamp counter and QEMU's timers, from virtual time.
+ * When QEMU starts; returns NULL or an error message.
+ */
+const char *guest_time_take_over(void);
+
+/* In the thread of a virtual CPU, before it is slow. */
+void guest_time_enter(unsigned int cpu);
 
 /* A translation block: straight code, executed from its first instruction to its last. */
 struct block {
@@ -30,4 +44,4 @@ static inline void profile_count(struct block *block, unsigned int cpu)
     __atomic_fetch_add(&block->runs[cpu != 0], 1, __ATOMIC_RELAXED);
 }
 
-#endif /* SLOWMO_PROFILE_H */
+#endif /* SLOWMO_PLUGIN_H */
