@@ -57,8 +57,8 @@ class Floor : public Method {
     FloorDevice device_;
 };
 
-// What CPUs that sample themselves pay before they read anything: the interrupt of the timer, and
-// over idle CPUs the way out of idle and back. A sweep does nothing.
+// The least that a CPU pays that samples itself: the interrupt of the timer, and over idle CPUs the
+// way out of idle and back. A sweep does nothing.
 class TimerFloor : public Method {
   public:
     explicit TimerFloor(const Subject& subject)

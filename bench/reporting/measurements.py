@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What bench/run measured: from the JSON of Google Benchmark a measurement for each method and
-condition, and the environment of the run."""
+"""Measurements, one method under one condition, from the JSON of Google Benchmark; and the
+environment of the run."""
 
 import json
 import re
@@ -15,7 +15,8 @@ from typing import Any
 LATE_LIMIT = 0.05
 
 COUNTERS = ("syscalls", "ipis", "wakeups", "reader_insns", "target_insns", "skew_ns",
-            "late_p50_ns", "late_p99_ns", "late_max_ns", "max_rate", "lost", "overruns", "memory_bytes", "late")
+            "late_p50_ns", "late_p99_ns", "late_max_ns", "max_rate", "lost", "overruns",
+            "memory_bytes", "late")
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 _NAME = re.compile(r"(?P<method>\w+)/(?P<targets>idle|busy)/cpus:(?P<cpus>\d+)"
@@ -242,11 +243,12 @@ class Environment:
 
 def read_environment(directory: Path, kernel: str, problems: list[str]) -> Environment:
     """A missing file is a problem, but no reason to write no report."""
-    values = _read_object(directory / "environment.json", problems, "the report does not say where "
-                   "and how was measured") or {}
+    values = _read_object(directory / "environment.json", problems,
+                          "the report does not say where and how was measured") or {}
     proof = None
     if values.get("mode") == "slow motion":
-        proof = _read_object(directory / "proof.json", problems, "nothing shows that slow motion was even")
+        proof = _read_object(directory / "proof.json", problems,
+                             "nothing shows that slow motion was even")
     return Environment(kernel, values, proof)
 
 

@@ -67,11 +67,12 @@ def _figures(method: str, cpus: int, targets: str, factor: float) -> dict[str, A
 
 
 def write(path: Path, benchmarks: list[dict[str, Any]], slow_motion: bool = True) -> Path:
-    context: dict[str, Any] = {"date": "2026-11-21T07:00:00+00:00", "host_name": "guest", "num_cpus": 32,
-               "mhz_per_cpu": 1000, "caches": [], "load_avg": [], "library_build_type": "release",
-               "kernel": "6.1.0-38-amd64",
-               "methods": "".join(f"{method}\t{ROLES.get(method, 'existing')}\tdoes {method}\n"
-                                  for method in (*MODEL, *ERRORS))}
+    context: dict[str, Any] = {
+        "date": "2026-11-21T07:00:00+00:00", "host_name": "guest", "num_cpus": 32,
+        "mhz_per_cpu": 1000, "caches": [], "load_avg": [], "library_build_type": "release",
+        "kernel": "6.1.0-38-amd64",
+        "methods": "".join(f"{method}\t{ROLES.get(method, 'existing')}\tdoes {method}\n"
+                           for method in (*MODEL, *ERRORS))}
     context |= {"instructions_per_second": "10000000"} if slow_motion else {}
     path.write_text(json.dumps({"context": context, "benchmarks": benchmarks}), encoding="utf-8")
     return path
