@@ -74,8 +74,11 @@ class Guest:
                 "--timeout", "3600", *self._recorders(), "--module", str(BENCH / "floor"),
                 "--module", str(PROJECT / "tests/testpmu"), "--get", f"/tmp/result.json:{result}",
                 "--", *benchmark, "--benchmark_out=/tmp/result.json"]
+
     def _recorders(self) -> list[str]:
         """The programs that are measured as a whole, if they are here."""
+        if self.options.methods and "record" not in self.options.methods:
+            return []
         programs = {"metagroup": shutil.which(self.options.build / "tools/metagroup"),
                     "perf": shutil.which("perf")}
         return [argument for name, path in programs.items() if path

@@ -42,6 +42,8 @@ class Recorder : public Method {
         command_[command_.size() - 3] = file_;
         command_.back() = metagroup::to_string(subject.specs().front()) + modifier;
     }
+    Recorder(const Recorder&) = delete;
+    Recorder& operator=(const Recorder&) = delete;
     ~Recorder() override { stop(); }
 
     bool is_program() const override { return true; }

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -278,50 +279,36 @@ class LateHost(ReportTest):
 
 
 class BrokenInput(ReportTest):
-    def check_problem(self, text: str) -> None:
-        """It is an error under --check, and the other files are still reported."""
-        done = self.report("--check", *self.files, status=1)
-        self.assertIn(f"bench/report: error: {self.raw}", done.stderr)
-        self.assertIn(text, done.stderr)
-        self.assertIn(text, (self.out / "report.md").read_text())
-        self.assertIn("| framed ", (self.out / "report.md").read_text().split("### 8 CPUs")[1])
-
-    def test_a_missing_file_is_named(self) -> None:
-        (self.raw / "32-idle-4-1.json").unlink()
-        self.check_problem("No such file or directory; measure this condition again")
-
-    def test_a_file_that_ends_early_is_named(self) -> None:
-        path = self.raw / "32-idle-4-1.json"
-        path.write_text(path.read_text()[:1000])
-        self.check_problem("not what Google Benchmark writes as JSON")
-
-    def test_a_file_without_benchmarks_is_named(self) -> None:
-        (self.raw / "32-idle-4-1.json").write_text("[1, 2]")
-        self.check_problem("not what Google Benchmark writes as JSON")
-        (self.raw / "32-idle-4-1.json").write_text("{}")
-        self.check_problem("has no repetitions of any benchmark")
-
-    def test_an_invalid_name_is_named(self) -> None:
-        runs = sample.runs(32, "idle")
-        runs[0]["run_name"] = "framed/sleepy/cpus:2"
-        sample.write(self.raw / "32-idle-4-1.json", runs)
-        self.check_problem("the name framed/sleepy/cpus:2 is not of the form METHOD/TARGETS/cpus:N")
-
-    def test_a_measurement_without_time_is_named(self) -> None:
-        self.change("framed", {"real_time": None})
-        self.check_problem("framed/idle/cpus:32/events:4/groups:1 has no usable figures")
-
-    def test_a_condition_in_two_files_is_named(self) -> None:
-        self.files.append(sample.write(self.raw / "again.json", sample.runs(32, "idle")))
-        self.check_problem("was measured before with 32 CPUs, idle")
-
-    def test_a_missing_environment_is_named(self) -> None:
-        (self.raw / "environment.json").unlink()
-        self.check_problem("the report does not say where and how was measured")
-
-    def test_a_missing_proof_of_slow_motion_is_named(self) -> None:
-        (self.raw / "proof.json").unlink()
-        self.check_problem("nothing shows that slow motion was even")
+    def test_input_that_cannot_be_used_is_named_and_the_rest_is_reported(self) -> None:
+        file = self.raw / "32-idle-4-1.json"
+        misnamed = sample.runs(32, "idle")
+        misnamed[0]["run_name"] = "framed/sleepy/cpus:2"
+        not_json = "not what Google Benchmark writes as JSON"
+        cases: dict[str, Callable[[], object]] = {
+            "No such file or directory; measure this condition again": file.unlink,
+            f"32-idle-4-1.json: {not_json}": lambda: file.write_text(file.read_text()[:1000]),
+            f"32-idle-4-1.json: {not_json} ('list'": lambda: file.write_text("[1, 2]"),
+            "has no repetitions of any benchmark": lambda: file.write_text("{}"),
+            "the name framed/sleepy/cpus:2 is not of the form METHOD/TARGETS/cpus:N":
+                lambda: sample.write(file, misnamed),
+            "framed/idle/cpus:32/events:4/groups:1 has no usable figures":
+                lambda: self.change("framed", {"real_time": None}),
+            "was measured before with 32 CPUs, idle": lambda: self.files.append(
+                sample.write(self.raw / "again.json", sample.runs(32, "idle"))),
+            "the report does not say where and how was measured":
+                (self.raw / "environment.json").unlink,
+            "nothing shows that slow motion was even": (self.raw / "proof.json").unlink,
+        }
+        for text, spoil in cases.items():
+            with self.subTest(text):
+                self.files = sample.write_run(self.raw)
+                spoil()
+                done = self.report("--check", *self.files, status=1)
+                page = (self.out / "report.md").read_text()
+                self.assertIn(f"bench/report: error: {self.raw}", done.stderr)
+                self.assertIn(text, done.stderr)
+                self.assertIn(text, page)
+                self.assertIn("| framed ", page.split("### 8 CPUs")[1])
 
     def test_nothing_at_all_is_no_report(self) -> None:
         for path in self.files:
