@@ -69,8 +69,8 @@ std::string text_of(std::string_view bytes) {
 Outcome run_program(const std::string& command, Who who) {
     std::array<int, 2> ends{};
     REQUIRE(::pipe2(ends.data(), O_CLOEXEC) == 0);
-    const metagroup::test::Fd from(ends[0]);
-    metagroup::test::Fd to(ends[1]);
+    const metagroup::detail::UniqueFd from(ends[0]);
+    metagroup::detail::UniqueFd to(ends[1]);
     const pid_t child = ::fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -132,8 +132,8 @@ Pty::Pty(std::vector<std::string> command, Variables variables, TerminalSize siz
     int slave = -1;
     if (::openpty(&master, &slave, nullptr, nullptr, &visible) != 0)
         throw std::system_error(errno, std::generic_category(), "openpty");
-    master_.reset(master);
-    slave_.reset(slave);
+    master_ = metagroup::detail::UniqueFd(master);
+    slave_ = metagroup::detail::UniqueFd(slave);
     child_ = ::fork();
     if (child_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
     if (child_ == 0) {

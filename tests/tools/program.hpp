@@ -6,14 +6,13 @@
 
 #include <chrono>
 #include <initializer_list>
+#include <metagroup/detail/unique_fd.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
-
-#include "support/perf.hpp"
 
 struct Outcome {
     int status;
@@ -75,8 +74,8 @@ class Pty {
   private:
     bool read_for(std::chrono::milliseconds time);
 
-    metagroup::test::Fd master_;
-    metagroup::test::Fd slave_;  // what the program wrote last can be read after its end
+    metagroup::detail::UniqueFd master_;
+    metagroup::detail::UniqueFd slave_;  // what the program wrote last can be read after its end
     pid_t child_ = -1;
     std::string all_;
     std::size_t seen_ = 0;
