@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // metagroup top: rates of all CPUs on a full screen.
+#define NCURSES_NOMACROS 1  // they clash with names such as erase
+#include <curses.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -114,14 +116,14 @@ class Top {
         {'=', [this] { restart(longer(interval_)); }},  // + without Shift
         {'-', [this] { restart(shorter(interval_)); }},
         {'r', [this] { model_.reverse(); }},
-        {key::left, [this] { model_.sort_left(); }},
-        {key::right, [this] { model_.sort_right(); }},
-        {key::up, [this] { view_.up(1); }},
-        {key::down, [this] { view_.down(1); }},
-        {key::page_up, [this] { view_.up(view_.page()); }},
-        {key::page_down, [this] { view_.down(view_.page()); }},
-        {key::home, [this] { view_.home(); }},
-        {key::end, [this] { view_.end(); }},
+        {KEY_LEFT, [this] { model_.sort_left(); }},
+        {KEY_RIGHT, [this] { model_.sort_right(); }},
+        {KEY_UP, [this] { view_.up(1); }},
+        {KEY_DOWN, [this] { view_.down(1); }},
+        {KEY_PPAGE, [this] { view_.up(view_.page()); }},
+        {KEY_NPAGE, [this] { view_.down(view_.page()); }},
+        {KEY_HOME, [this] { view_.home(); }},
+        {KEY_END, [this] { view_.end(); }},
     };
 };
 
@@ -172,10 +174,10 @@ void Top::draw() {
 // Handles all keys that are there, until the next tick is due.
 void Top::press_all(Clock::time_point until) {
     int key = screen_.key();
-    if (key == key::none) throw std::runtime_error("the terminal is gone");
+    if (key == ERR) throw std::runtime_error("the terminal is gone");
     do {
         press(key);
-    } while (!ended_ && Clock::now() < until && (key = screen_.key()) != key::none);
+    } while (!ended_ && Clock::now() < until && (key = screen_.key()) != ERR);
 }
 
 void Top::signal(int number) {

@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <optional>
 #include <stdexcept>
-#include <utility>
 
 #include "common/text.hpp"
 
@@ -49,24 +48,6 @@ attr_t attributes(Style style, bool colours) {
             return A_BOLD | (colours ? pair(kBadPair) : A_NORMAL);
     }
     return A_NORMAL;
-}
-
-constexpr auto kKeys = std::to_array<std::pair<int, int>>({
-    {ERR, key::none},
-    {KEY_UP, key::up},
-    {KEY_DOWN, key::down},
-    {KEY_LEFT, key::left},
-    {KEY_RIGHT, key::right},
-    {KEY_PPAGE, key::page_up},
-    {KEY_NPAGE, key::page_down},
-    {KEY_HOME, key::home},
-    {KEY_END, key::end},
-});
-
-int translate(int code) {
-    for (const auto& [from, to] : kKeys)
-        if (code == from) return to;
-    return code < 0x100 ? code : key::other;
 }
 
 constexpr int kCompactRows = 10;
@@ -199,7 +180,7 @@ void Screen::show() {
 }
 
 int Screen::key() {
-    return translate(::wgetch(stdscr));
+    return ::wgetch(stdscr);
 }
 
 void Screen::resize() {

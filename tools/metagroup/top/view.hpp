@@ -14,14 +14,6 @@
 
 namespace tool {
 
-// Results of Screen::key() that are not characters.
-namespace key {
-constexpr int none = -1;
-constexpr int up = 0x100, down = 0x101, left = 0x102, right = 0x103;
-constexpr int page_up = 0x104, page_down = 0x105, home = 0x106, end = 0x107;
-constexpr int other = 0x108;
-}  // namespace key
-
 enum class Style { plain, strong, weak, warning, bad };
 
 // Takes the whole terminal; the destructor restores it.
@@ -42,7 +34,7 @@ class Screen {
     void put(int row, int column, std::string_view text, Style style = Style::plain);
     void show();
 
-    // The next key, or key::none. Does not wait.
+    // The next key as curses has it, or ERR. Does not wait.
     int key();
 
     // After SIGWINCH.
