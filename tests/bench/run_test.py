@@ -154,8 +154,9 @@ class RunTest(unittest.TestCase):
         (self.root / "late").write_text("x")
         done = self.run_bench("--check")
         self.assertEqual(done.stderr.count("the host was too slow: measuring again"), 1)
-        self.assertEqual(self.boots(), [8, 8, 8, 32, 32])
-        self.assertTrue((self.raw / "8-idle-4-1.json.late").exists())
+        # Two guests run side by side, and the host may be late for either.
+        late, = self.raw.glob("*.json.late")
+        self.assertEqual(self.boots(), sorted([8, 8, 32, 32, int(late.name.split("-")[0])]))
 
     def test_a_host_that_is_late_twice_is_a_skip(self) -> None:
         (self.root / "late").write_text("x\n" * 9)
