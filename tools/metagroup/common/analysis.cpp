@@ -58,7 +58,7 @@ Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t unti
     recording.rewind();
     while (const auto entry = recording.next())
         if (entry->kind == Kind::sample) first = std::min(first, entry->time_ns);
-    Extent extent{{}, UINT64_MAX, 0};
+    Extent extent{{}, UINT64_MAX, 0, 0};
     std::set<int> cpus;
     recording.rewind();
     while (const auto entry = recording.next()) {
@@ -66,6 +66,7 @@ Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t unti
         if (entry->kind == Kind::round || at < since || at > until) continue;
         cpus.insert(entry->cpu);
         if (entry->kind == Kind::lost) continue;
+        ++extent.samples;
         extent.first = std::min(extent.first, entry->time_ns);
         extent.last = std::max(extent.last, entry->time_ns);
     }
@@ -233,8 +234,16 @@ std::vector<Distribution> Analysis::distributions() const {
 Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation& rows,
                    std::vector<Figure> figures, std::uint64_t most)
     : rows_(rows), figures_(std::move(figures)) {
-    // Whole periods, so that all steps have as many samples.
+    // Whole periods, so that all steps have as many samples. Without them, so long that each CPU
+    // has some samples in each step: all CPUs are in the sums then.
+    constexpr std::uint64_t some = 4;
     const std::uint64_t unit = recording.period_ns().value_or(1);
+    std::set<std::size_t> groups;
+    for (const metagroup::RecordedEvent& event : recording.events())
+        if ((event.attr.sample_type & PERF_SAMPLE_READ) != 0) groups.insert(event.leader);
+    if (!recording.period_ns())
+        most = std::clamp<std::uint64_t>(
+            extent.samples / (some * groups.size() * extent.cpus.size()), 1, most);
     const std::uint64_t time =
         std::max<std::uint64_t>((extent.last / unit - extent.first / unit) * unit, 1);
     const std::uint64_t interval = (time / most / unit + 1) * unit;

@@ -26,6 +26,7 @@ struct Extent {
     metagroup::CpuList cpus;
     std::uint64_t first = 0;  // ns
     std::uint64_t last = 0;
+    std::uint64_t samples = 0;
 };
 
 // The samples from `since` to `until`, in ns from the first one.
@@ -154,7 +155,7 @@ class Analysis {
     std::map<std::pair<std::size_t, int>, Lane> lanes_;
 };
 
-// Figures of places over time, in steps of whole periods.
+// Figures of places over time, in steps of whole periods, or of several samples.
 class Timeline {
   public:
     // Reads the recording from its start. There are not more than `most` steps.

@@ -38,7 +38,6 @@ using std::chrono::nanoseconds;
 struct RecordOptions {
     void add_to(CLI::App& app);
     Stream::Options stream() const;
-
     MetaGroup::Options counted() const;
 
     Selection selection;
