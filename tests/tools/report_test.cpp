@@ -329,7 +329,7 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
     timer.watermark = 1;
     const std::string path = tree.path("recording");
     metagroup::RecordingWriter writer(path, options);
-    stream.write(writer, 1000);
+    stream.write(writer, 100);
     writer.finish();
     const Outcome outcome =
         run_program(METAGROUP_TOOL " report -A --plot " + tree.path("picture.svg") + ' ' + path);
@@ -337,10 +337,12 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
     REQUIRE(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
                                  ContainsSubstring(" CPU1        interval ") &&
-                                 ContainsSubstring("deadlines lost: 2 of 2000"));
+                                 ContainsSubstring("deadlines lost: 2 of 200\n"));
     std::ifstream picture(tree.path("picture.svg"));
     CHECK_THAT(std::string(std::istreambuf_iterator<char>(picture), {}),
-               ContainsSubstring("instructions") && !ContainsSubstring("timer"));
+               ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
+                   // Four samples of each CPU in a step: one rectangle of 24 steps.
+                   ContainsSubstring("<path fill=\"#fde725\" d=\"M0 1h24v1h-24z\"/>"));
 }
 
 TEST_CASE("report names a file that it cannot read", "[no-module]") {
