@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <metagroup/delta.hpp>
+#include <stdexcept>
+
+#include "format.hpp"
 
 namespace metagroup {
 namespace {
@@ -20,21 +23,16 @@ Match compare(const MemberView& newer, const std::optional<MemberView>& older) n
     return Match::ok;
 }
 
-// A member keeps its index unless members change.
-std::optional<MemberView> counterpart(const SnapshotView& snapshot, std::size_t index,
-                                      std::uint32_t member) {
-    std::optional<MemberView> found;
-    if (index < snapshot.size()) found = snapshot[index];
-    if (!found || found->member() != member) found = snapshot.find(member);
-    return found;
-}
-
 }  // namespace
 
-MemberDelta::MemberDelta(const SnapshotView& older, const SnapshotView& newer, std::size_t i)
-    : newer_(newer[i]),
-      older_(counterpart(older, i, newer_.member())),
-      match_(compare(newer_, older_)) {}
+// A member keeps its place unless members change.
+MemberDelta::MemberDelta(const SnapshotView& older, std::size_t older_offset,
+                         const SnapshotView& newer, std::size_t offset) noexcept
+    : newer_(newer.view_at(offset)), older_(older.view_at(older_offset, newer_.payload_)) {
+    if (older_->member() != newer_.member() || older_->bytes_.empty())
+        older_ = older.find(newer_.member());
+    match_ = compare(newer_, older_);
+}
 
 std::optional<std::uint64_t> MemberDelta::elapsed_ns() const noexcept {
     if (match_ != Match::ok) return std::nullopt;
@@ -50,7 +48,9 @@ std::optional<double> MemberDelta::scaled(std::size_t i) const noexcept {
 }
 
 MemberDelta Delta::operator[](std::size_t i) const {
-    return {older_, newer_, i};
+    if (i >= size())
+        throw std::out_of_range(detail::format("member {} of a difference of {}", i, size()));
+    return {older_, i < older_.size() ? older_.offset(i) : SIZE_MAX, newer_, newer_.offset(i)};
 }
 
 std::size_t Delta::removed_count() const noexcept {

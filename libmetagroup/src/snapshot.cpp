@@ -90,14 +90,15 @@ void SnapshotView::make_index(std::span<std::uint64_t> index) const noexcept {
     }
 }
 
-MemberView SnapshotView::view_at(std::size_t offset) const noexcept {
+MemberView SnapshotView::view_at(std::size_t offset,
+                                 const std::optional<Payload>& like) const noexcept {
     const perf_metagroup_record record = record_at(offset);
     const std::size_t end = next(offset);
     // Checked here, on a copy of the record: the bytes may be changing.
     if (record.header < sizeof(record) || record.header > end - offset ||
         record.size > end - offset - record.header)
         return {record, {}};
-    return {record, bytes_.subspan(offset + record.header, record.size)};
+    return {record, bytes_.subspan(offset + record.header, record.size), like};
 }
 
 MemberView SnapshotView::operator[](std::size_t i) const {

@@ -148,13 +148,16 @@ class Machine {
 
 constexpr std::uint32_t kCpus = 32;
 
-// Four events on 32 CPUs, in one row each.
+// Four events on 32 CPUs, in one row each: a group, or each by itself.
 class Interval {
   public:
     using MakeReport = std::function<std::unique_ptr<tool::Report>(tool::Output&, tool::Subject)>;
 
-    explicit Interval(const MakeReport& make_report)
-        : report_(make_report(output_,
+    Interval(const MakeReport& make_report, bool grouped)
+        : groups_(metagroup::parse_events(grouped ? "{" + std::string(kEvents) + "}" : kEvents)),
+          older_(snapshot(1)),
+          newer_(snapshot(2)),
+          report_(make_report(output_,
                               {rows_, totals_.columns(), metrics_, "system wide", "", "module"})) {}
 
     void show() {
@@ -164,47 +167,51 @@ class Interval {
     }
 
   private:
-    static std::vector<MetaGroup::Member> members() {
+    static constexpr const char* kEvents = "cpu-clock,task-clock,context-switches,page-faults";
+
+    // By CPU, then by group, as MetaGroup::open() has them.
+    std::vector<MetaGroup::Member> members() const {
         std::vector<MetaGroup::Member> all;
-        for (std::uint32_t i = 0; i < kCpus; ++i)
-            all.push_back({i, static_cast<int>(i), 0});
+        for (std::uint32_t cpu = 0; cpu < kCpus; ++cpu)
+            for (std::size_t group = 0; group < groups_.size(); ++group)
+                all.push_back(
+                    {static_cast<std::uint32_t>(all.size()), static_cast<int>(cpu), group});
         return all;
     }
 
-    static Snapshot snapshot(std::uint64_t second) {
+    Snapshot snapshot(std::uint64_t second) const {
         constexpr auto format =
             static_cast<std::uint32_t>(ReadFormat::group | ReadFormat::total_time_enabled |
                                        ReadFormat::total_time_running | ReadFormat::id);
         const std::uint64_t time = second * 1'000'000'000;
         std::vector<Frame> frames;
-        for (std::uint32_t i = 0; i < kCpus; ++i)
-            frames.push_back({i, i, time,
-                              metagroup::test::payload(format,
-                                                       {{time, 4ULL * i},
-                                                        {time / 7 * 13, 4ULL * i + 1},
-                                                        {second * 1'234'567, 4ULL * i + 2},
-                                                        {second * 321, 4ULL * i + 3}},
-                                                       time, time),
-                              format});
+        for (const MetaGroup::Member& member : members()) {
+            const std::array<std::uint64_t, 4> counts{time, time / 7 * 13, second * 1'234'567,
+                                                      second * 321};
+            std::vector<metagroup::test::Event> events;
+            for (std::size_t i = 0; i < groups_[member.group].events.size(); ++i)
+                events.push_back({counts[member.group + i], 4ULL * member.number + i});
+            frames.push_back({member.number, static_cast<std::uint32_t>(member.cpu), time,
+                              metagroup::test::payload(format, events, time, time), format});
+        }
         return metagroup::test::snapshot(metagroup::test::framed(frames));
     }
 
-    const std::vector<metagroup::GroupSpec> groups_ =
-        metagroup::parse_events("{cpu-clock,task-clock,context-switches,page-faults}");
+    const std::vector<metagroup::GroupSpec> groups_;
+    const Snapshot older_, newer_;
     const tool::Aggregation rows_{tool::AggrMode::all, metagroup::CpuList::parse("0-31")};
     tool::Totals totals_{groups_, members(), rows_};
     const tool::Metrics metrics_{totals_.columns()};
     tool::Output output_{"/dev/null"};
     std::unique_ptr<tool::Report> report_;
-    const Snapshot older_ = snapshot(1);
-    const Snapshot newer_ = snapshot(2);
 };
 
-void check_instructions(const Interval::MakeReport& make_report, std::uint64_t most) {
+void check_instructions(const Interval::MakeReport& make_report, std::uint64_t most,
+                        bool grouped = true) {
 #if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     SKIP("only code that is optimized, and not instrumented, says something");
 #endif
-    Interval interval(make_report);
+    Interval interval(make_report, grouped);
     const auto instructions = metagroup::test::count_instructions([&] { interval.show(); });
     if (!instructions) SKIP("processes may not be traced here");
     UNSCOPED_INFO("instructions: " << *instructions);
@@ -321,6 +328,11 @@ TEST_CASE("An interval of 32 CPUs as text takes few instructions", "[no-module]"
     check_instructions(tool::make_text_report, 30'000);
 }
 
+TEST_CASE("An interval of 32 CPUs takes few instructions if the events are no group",
+          "[no-module]") {
+    check_instructions(tool::make_text_report, 62'000, false);
+}
+
 TEST_CASE("An interval of 32 CPUs as CSV takes few instructions", "[no-module]") {
     check_instructions(
         [](tool::Output& output, tool::Subject subject) {
@@ -334,7 +346,7 @@ TEST_CASE("An interval of 32 CPUs as JSON takes few instructions", "[no-module]"
 }
 
 TEST_CASE("An interval as text allocates nothing", "[no-module]") {
-    Interval interval(tool::make_text_report);
+    Interval interval(tool::make_text_report, true);
     for (int i = 0; i < 2; ++i)
         interval.show();
     const metagroup::test::AllocationCounter allocations;

@@ -2,7 +2,9 @@
 #include "metagroup/delta.hpp"
 
 #include <catch2/catch_test_macros.hpp>
+#include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "support/allocation_counter.hpp"
 #include "support/frame_builder.hpp"
@@ -47,6 +49,21 @@ TEST_CASE("a delta subtracts counts and times of each member") {
     CHECK(delta[1].newer().cpu() == 1);
     CHECK_FALSE(delta[0].raw(1));
     CHECK_THROWS_AS(delta[2], std::out_of_range);
+}
+
+TEST_CASE("a delta can be walked, also if the older snapshot has fewer or other members") {
+    const Snapshot older = snapshot(framed({frame(1, 100, 10), frame(3, 100, 30)}));
+    const Snapshot newer = snapshot(
+        framed({frame(1, 200, 11), frame(2, 200, 20), frame(3, 200, 33), frame(4, 200, 40)}));
+    const Delta delta(older, newer);
+    std::vector<Match> matches;
+    std::vector<std::optional<std::uint64_t>> counts;
+    for (const metagroup::MemberDelta& member : delta) {
+        matches.push_back(member.match());
+        counts.push_back(member.raw(0));
+    }
+    CHECK(matches == std::vector{Match::ok, Match::joined, Match::ok, Match::joined});
+    CHECK(counts == std::vector<std::optional<std::uint64_t>>{1, std::nullopt, 3, std::nullopt});
 }
 
 TEST_CASE("a count that wraps at 64 bits is subtracted modulo 2^64") {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <metagroup/export.hpp>
 #include <metagroup/snapshot.hpp>
 #include <optional>
@@ -59,7 +60,10 @@ class METAGROUP_API MemberDelta {
         if (modulo > UINT64_MAX / 2) return std::nullopt;
         return modulo;
     }
-    MemberDelta(const SnapshotView& older, const SnapshotView& newer, std::size_t i);
+    // Of the record at `offset` of the newer snapshot. That of the older is usually at
+    // `older_offset`, SIZE_MAX for none.
+    MemberDelta(const SnapshotView& older, std::size_t older_offset, const SnapshotView& newer,
+                std::size_t offset) noexcept;
 
     MemberView newer_;
     std::optional<MemberView> older_;
@@ -69,6 +73,47 @@ class METAGROUP_API MemberDelta {
 /// The counts of all members of the newer of two snapshots since the older. A view of both.
 class METAGROUP_API Delta {
   public:
+    /// Walks the members in the order of the newer snapshot.
+    class Iterator {
+      public:
+        using iterator_category = std::input_iterator_tag;
+        using value_type = MemberDelta;
+        using difference_type = std::ptrdiff_t;
+        using pointer = void;
+        using reference = MemberDelta;
+        Iterator() = default;
+        MemberDelta operator*() const {
+            const bool both = index_ < delta_->older_.size();
+            return {delta_->older_, both ? older_offset_ : SIZE_MAX, delta_->newer_, offset_};
+        }
+        Iterator& operator++() {
+            older_offset_ = delta_->older_.next(older_offset_);
+            offset_ = delta_->newer_.next(offset_);
+            ++index_;
+            return *this;
+        }
+        Iterator operator++(int) {
+            Iterator old = *this;
+            ++*this;
+            return old;
+        }
+        friend bool operator==(const Iterator& a, const Iterator& b) noexcept {
+            return a.delta_ == b.delta_ && a.index_ == b.index_;
+        }
+
+      private:
+        friend class Delta;
+        Iterator(const Delta* delta, std::size_t index) noexcept
+            : delta_(delta),
+              index_(index),
+              older_offset_(delta->older_.offset(0)),
+              offset_(delta->newer_.offset(0)) {}
+        const Delta* delta_ = nullptr;
+        std::size_t index_ = 0;
+        std::size_t older_offset_ = 0;
+        std::size_t offset_ = 0;
+    };
+
     /// Both snapshots must be of the same meta-group, and their bytes outlive this. By value, so
     /// that a temporary Snapshot does not compile.
     Delta(SnapshotView older, SnapshotView newer) noexcept : older_(older), newer_(newer) {}
@@ -77,6 +122,10 @@ class METAGROUP_API Delta {
     [[nodiscard]] std::size_t size() const noexcept { return newer_.size(); }
     /// The member of record `i` of the newer snapshot. \throws std::out_of_range if i >= size().
     [[nodiscard]] MemberDelta operator[](std::size_t i) const;
+    [[nodiscard]] Iterator begin() const& noexcept { return {this, 0}; }
+    [[nodiscard]] Iterator end() const& noexcept { return {this, size()}; }
+    Iterator begin() const&& = delete;
+    Iterator end() const&& = delete;
     /// Number of members that are in the older snapshot only.
     [[nodiscard]] std::size_t removed_count() const noexcept;
     /// Nanoseconds between the starts of the two sweeps; no value if the newer is older.

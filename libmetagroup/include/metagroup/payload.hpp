@@ -67,7 +67,20 @@ class METAGROUP_API Payload {
     }
 
   private:
+    friend class MemberView;
     Payload(std::span<const std::byte> bytes, std::uint64_t format) noexcept;
+    // parse(), which is fast if the bytes have the layout of `like`.
+    static std::optional<Payload> parse_like(const std::optional<Payload>& like,
+                                             std::span<const std::byte> bytes,
+                                             std::uint64_t read_format) noexcept {
+        if (!like || like->format_ != read_format || like->bytes_.size() != bytes.size())
+            return parse(bytes, read_format);
+        Payload payload = *like;
+        payload.bytes_ = bytes;
+        if (payload.has(ReadFormat::group) && payload.word(0) != payload.nr_)
+            return parse(bytes, read_format);
+        return payload;
+    }
     [[nodiscard]] bool has(std::uint64_t bit) const noexcept { return (format_ & bit) != 0; }
     [[nodiscard]] std::uint64_t word(std::size_t index) const noexcept {
         std::uint64_t value = 0;

@@ -90,8 +90,12 @@ class METAGROUP_API MemberView {
   private:
     friend class MemberDelta;
     friend class SnapshotView;
-    MemberView(const perf_metagroup_record& record, std::span<const std::byte> bytes) noexcept
-        : record_(record), bytes_(bytes), payload_(Payload::parse(bytes, record.read_format)) {}
+    // `like`: a payload that may have the same layout.
+    MemberView(const perf_metagroup_record& record, std::span<const std::byte> bytes,
+               const std::optional<Payload>& like = {}) noexcept
+        : record_(record),
+          bytes_(bytes),
+          payload_(Payload::parse_like(like, bytes, record.read_format)) {}
 
     perf_metagroup_record record_;
     std::span<const std::byte> bytes_;
@@ -189,12 +193,15 @@ class METAGROUP_API SnapshotView {
     void use_index(std::span<const std::uint64_t> index) noexcept { index_ = index; }
 
   private:
+    friend class Delta;
+    friend class MemberDelta;
     // The offset of frame `i`: past the end if the frames before it leave no room for it.
     [[nodiscard]] std::size_t offset(std::size_t i) const noexcept;
     // The one after the frame at `offset`.
     [[nodiscard]] std::size_t next(std::size_t offset) const noexcept;
     [[nodiscard]] perf_metagroup_record record_at(std::size_t offset) const noexcept;
-    [[nodiscard]] MemberView view_at(std::size_t offset) const noexcept;
+    [[nodiscard]] MemberView view_at(std::size_t offset,
+                                     const std::optional<Payload>& like = {}) const noexcept;
 
     std::span<const std::byte> bytes_;
     std::span<const std::uint64_t> index_;  // empty, or of each frame

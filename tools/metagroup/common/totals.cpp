@@ -79,8 +79,9 @@ void Totals::clear() {
 }
 
 void Totals::add(const metagroup::Delta& delta) {
-    for (std::size_t i = 0; i < delta.size(); ++i)
-        add_member(i, delta[i]);
+    std::size_t index = 0;
+    for (const metagroup::MemberDelta& member : delta)
+        add_member(index++, member);
 }
 
 void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
