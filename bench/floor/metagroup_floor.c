@@ -28,6 +28,7 @@ static void hrtimer_setup(struct hrtimer *timer,
 struct floor_timer {
 	struct hrtimer timer;
 	u64 period;
+	u64 expiries;
 };
 
 struct floor {
@@ -38,7 +39,10 @@ struct floor {
 
 static enum hrtimer_restart floor_expire(struct hrtimer *timer)
 {
-	hrtimer_add_expires_ns(timer, container_of(timer, struct floor_timer, timer)->period);
+	struct floor_timer *this = container_of(timer, struct floor_timer, timer);
+
+	this->expiries++;
+	hrtimer_forward_now(timer, ns_to_ktime(this->period));
 	return HRTIMER_RESTART;
 }
 
@@ -50,11 +54,18 @@ static void floor_start(void *data)
 	hrtimer_start(&this->timer, ns_to_ktime(first), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
+/* On the CPU itself, so that its next interrupt is not that of this timer. */
+static void floor_stop(void *data)
+{
+	hrtimer_try_to_cancel(&this_cpu_ptr(((struct floor *)data)->timers)->timer);
+}
+
 static void floor_set_period(struct floor *floor, u64 period)
 {
 	int cpu;
 
 	mutex_lock(&floor->lock);
+	on_each_cpu(floor_stop, floor, true);
 	for_each_possible_cpu(cpu) {
 		struct floor_timer *this = per_cpu_ptr(floor->timers, cpu);
 
@@ -64,6 +75,16 @@ static void floor_set_period(struct floor *floor, u64 period)
 	if (period)
 		on_each_cpu_mask(floor->cpus, floor_start, floor, true);
 	mutex_unlock(&floor->lock);
+}
+
+static long floor_expiries(struct floor *floor)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += READ_ONCE(per_cpu_ptr(floor->timers, cpu)->expiries);
+	return sum & INT_MAX;
 }
 
 static void floor_free(struct floor *floor)
@@ -127,6 +148,8 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 			return -EINVAL;
 		floor_set_period(floor, arg);
 		return 0;
+	case METAGROUP_FLOOR_IOC_EXPIRIES:
+		return floor_expiries(floor);
 	default:
 		return -ENOTTY;
 	}

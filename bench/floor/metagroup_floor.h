@@ -7,6 +7,7 @@
  * BROADCAST calls an empty function on all of them and waits until it ran.
  * TIMERS gives each of them a timer that expires at multiples of so many nanoseconds on
  * CLOCK_MONOTONIC (the argument itself), and replaces earlier ones; 0 stops them.
+ * EXPIRIES returns how often they have expired so far, all together, modulo 2^31.
  */
 #ifndef METAGROUP_FLOOR_H
 #define METAGROUP_FLOOR_H
@@ -16,6 +17,7 @@
 #define METAGROUP_FLOOR_DEVICE	"/dev/metagroup_floor"
 #define METAGROUP_FLOOR_IOC_BROADCAST	_IO(0xBD, 0xF0)
 #define METAGROUP_FLOOR_IOC_TIMERS	_IO(0xBD, 0xF1)
+#define METAGROUP_FLOOR_IOC_EXPIRIES	_IO(0xBD, 0xF2)
 
 #define METAGROUP_FLOOR_MIN_PERIOD	10000	/* ns */
 

@@ -90,7 +90,7 @@ class Method {
         return groups() != nullptr ? groups()->counts() : std::vector<std::uint64_t>{};
     }
 
-    // A program of its own: only instructions of the reader's CPU are counted, over busy targets.
+    // A program of its own: only instructions of the reader's CPU are counted, over idle targets.
     virtual bool is_program() const { return false; }
 
     // The CPUs read themselves in timer interrupts, so these count as costs.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Programs that record the samples of all CPUs into a file, 10000 a second: `metagroup record`, and
-// `perf record` of the same groups, both with rings of the same size. They run on the reader's CPU.
-// Only its instructions are counted, for each sample in the file.
+// Programs that record the samples of all CPUs into a file: `metagroup record`, and `perf record`
+// of the same groups, both with rings of the same size. They run on the reader's CPU. Only its
+// instructions are counted, for each sample in the file; so they do not depend on the rate, which
+// is one that guests in slow motion reach.
 #pragma once
 
 #include <fcntl.h>
@@ -54,7 +55,7 @@ class Recorder : public Method {
     void wait() override {
         using namespace std::chrono_literals;
         if (child_ == 0) start();
-        std::this_thread::sleep_for(250ms);
+        std::this_thread::sleep_for(1s);
     }
     void sweep() override {
         check_alive();
@@ -142,14 +143,14 @@ class Recorder : public Method {
 class Record : public Recorder {
   public:
     explicit Record(const Subject& subject)
-        : Recorder(subject, {"metagroup", "record", "-I", "100us", "--ring-size", "128K"}) {}
+        : Recorder(subject, {"metagroup", "record", "-I", "1ms", "--ring-size", "64K"}) {}
 };
 
 // Only the leader samples (:S), which is a clock.
 class PerfRecord : public Recorder {
   public:
     explicit PerfRecord(const Subject& subject)
-        : Recorder(subject, {"perf", "record", "-q", "-N", "-c", "100000", "-m", "128K"}, ":S") {}
+        : Recorder(subject, {"perf", "record", "-q", "-N", "-c", "1000000", "-m", "64K"}, ":S") {}
 };
 
 }  // namespace bench

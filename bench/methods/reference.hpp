@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <metagroup/detail/unique_fd.hpp>
 #include <string>
+#include <utility>
 
 #include "floor/metagroup_floor.h"
 #include "methods/method.hpp"
@@ -62,7 +63,9 @@ class Floor : public Method {
 class TimerFloor : public Method {
   public:
     explicit TimerFloor(const Subject& subject)
-        : device_(subject.cpus()), periods_(subject.sampling_period()) {}
+        : cpus_(subject.cpus().size()),
+          device_(subject.cpus()),
+          periods_(subject.sampling_period()) {}
 
     void prepare() override { resume(); }
     void finish() override { pause(); }
@@ -75,6 +78,12 @@ class TimerFloor : public Method {
         periods_.sleep();
     }
     void sweep() override {}
+    double samples(unsigned) override {
+        constexpr int mask = 0x7fffffff;
+        const int now = ::ioctl(device_.fd(), METAGROUP_FLOOR_IOC_EXPIRIES);
+        return static_cast<double>((now - std::exchange(expiries_, now)) & mask) /
+               static_cast<double>(cpus_);
+    }
 
   private:
     void set(std::chrono::nanoseconds period) {
@@ -82,8 +91,10 @@ class TimerFloor : public Method {
             fail(errno, "empty timers");
     }
 
+    std::size_t cpus_;
     FloorDevice device_;
     Periods periods_;
+    int expiries_ = 0;
 };
 
 }  // namespace bench
