@@ -149,7 +149,8 @@ class Goals(ReportTest):
                  {"target_insns": 1610.0}, busy),
                 ("target's instructions, stream / sampling, idle", "stream",
                  {"target_insns": 2120.0}, idle),
-                ("reader's instructions on 8 CPUs, record", "record", {"reader_insns": 140.0}, "8-idle-4-1.json"),
+                ("reader's instructions on 8 CPUs, record", "record", {"reader_insns": 140.0},
+                 "8-idle-4-1.json"),
                 ("system calls per deadline", "stream", {"syscalls": 0.33}, busy),
                 ("idle CPUs woken", "quiet", {"wakeups": 1.0}, idle)):
             with self.subTest(title):
