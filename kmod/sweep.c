@@ -256,7 +256,7 @@ void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
  * mg_sweep_error - the error of the last sweep, as a RAW read returns it
  * @group:	the meta-group
  *
- * Whoever holds the descriptor of a leader can make its group grow beyond the
+ * A holder of the descriptor of a leader can make its group grow beyond the
  * limits. That must not affect other members: it has no payload.
  *
  * Context: mg_group.mutex is held since the sweep.

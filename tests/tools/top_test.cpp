@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "program.hpp"
-#include "support/settings.hpp"
 #include "support/cpus.hpp"
+#include "support/settings.hpp"
 #include "top/source.hpp"
 #include "top/view.hpp"
 
@@ -94,7 +94,7 @@ int milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-TEST_CASE("A history gives the newest values, and forgets the oldest", "[no-module]") {
+TEST_CASE("A history has the newest values, and not the oldest", "[no-module]") {
     History history;
     CHECK_FALSE(history.ago(0));
     for (std::size_t i = 0; i <= History::kLength; ++i)

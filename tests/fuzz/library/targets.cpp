@@ -346,7 +346,8 @@ void ring(Bytes input) {
     }
 }
 
-// The list of them, which ./run and CMake read as well.
+// The list of them, which ./run and CMake read as well: one in a line.
+// clang-format off
 [[maybe_unused]] constexpr Target all[] = {
     {"cpu_list", cpu_list},
     {"damaged_snapshot", damaged_snapshot},
@@ -359,6 +360,7 @@ void ring(Bytes input) {
     {"snapshot", snapshot},
     {"system_files", system_files},
 };
+// clang-format on
 
 }  // namespace
 

@@ -20,7 +20,6 @@
 #include <vector>
 
 #include "common/text.hpp"
-#include "common/text.hpp"
 #include "report/page.hpp"
 
 namespace tool {
