@@ -186,6 +186,8 @@ constexpr std::array rules = {
 
     Rule(find_cgroups, {ENOENT}, no_cgroup, "no cgroups are mounted",
          "mount -t cgroup2 none /sys/fs/cgroup"),
+    Rule(open_cgroup, {EXDEV}, no_cgroup, "it is outside of the cgroups",
+         "name one below that directory; see systemd-cgls for what there is"),
     Rule(open_cgroup, {ENOENT, ENOTDIR}, no_cgroup, "there is no such directory",
          "see systemd-cgls for what there is"),
     Rule(read_sysfs, {ENOENT}, no_sysfs, "sysfs is not mounted on /sys",

@@ -81,7 +81,7 @@ UniqueFd open_cgroup(const std::string& name, const std::string& root) {
     const bool has_root = (name + '/').starts_with(root + '/');
     const fs::path path = has_root ? name : root + '/' + name;
     const fs::path inside = path.lexically_normal().lexically_relative(root);
-    int error = ENOENT;
+    int error = EXDEV;
     if (!inside.empty() && *inside.begin() != "..") {
         UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
         if (fd) return fd;
