@@ -229,11 +229,12 @@ TEST_CASE(
     // Kernel threads wake now and then.
     REQUIRE(fdinfo(meta, "stream_deadlines") - before < 300);
     const auto woken = fdinfo(meta, "stream_idle_wakeups") - woken_before;
-    // The CPU enters idle after the stream has woken it, and after something else has.
+    // The CPU enters idle after the stream has woken it, and after something else has: about twice
+    // as often as it is woken.
     const auto entered = words(entries.read()).at(0) - entries_before;
     INFO(woken << " times woken, " << entered << " times entered idle");
     REQUIRE(woken < 300);
-    REQUIRE(2 * woken <= entered + 3);
+    REQUIRE(4 * woken <= 3 * entered + 8);
 
     stream.ring(cpu).drain();
     {
