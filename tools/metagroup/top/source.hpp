@@ -199,7 +199,7 @@ class Player : public Source {
 
   private:
     struct Interval {
-        double end;  // seconds
+        double end = 0;  // seconds
         Totals totals;
     };
 
