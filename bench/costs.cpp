@@ -272,7 +272,7 @@ void CostCounter::count_instructions(Method& method, Load load, Costs& costs) {
     conditions_.turn(method, load, [&] {
         const PerSweep insns =
             per_sweep(method, method.uses_timers() ? longest_rounds : long_rounds, counter);
-        if (!targets.empty())
+        if (!targets.empty() && !method.is_program())
             costs["target_insns"] = insns.net[0] / static_cast<double>(targets.size());
         // Between sweeps the reader spins in user space, which is no background of a sweep.
         costs["reader_insns"] = insns.net[1] + insns.gross[2];
