@@ -162,7 +162,9 @@ TEST_CASE("Running counters and times advance from one read to the next, sibling
 TEST_CASE("Leaders and siblings are stopped, reset and started together", "[hardware]") {
     const Kind kind = any_kind();
     CAPTURE(kind);
-    const auto groups = open_all(kind, kFormat, 2);
+    std::vector<EventGroup> groups;
+    for (const int cpu : online_cpus())
+        groups.push_back(open_pair(kind, cpu));
     const Meta meta(groups);
     const OnFirstCpu here;
     burn_ms(2);
