@@ -17,7 +17,6 @@
 #include "handle.h"
 #include "ioctl.h"
 #include "stream.h"
-#include "sweep.h"
 
 static int mg_chardev_open(struct inode *inode, struct file *file)
 {
@@ -45,7 +44,7 @@ static ssize_t mg_chardev_read(struct file *file, char __user *buf, size_t count
 	ret = mg_handle_lock_for_sweep(handle);
 	if (ret)
 		return ret;
-	mg_sweep(group, NULL);
+	mg_handle_sweep(handle, NULL);
 	ret = mg_copy_snapshot(group, READ_ONCE(handle->format), NULL, buf, count);
 	mg_group_unlock(group);
 	return ret;

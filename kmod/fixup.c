@@ -95,6 +95,7 @@ static void mg_member_migrate(struct mg_group *group, struct mg_member *member)
 	mg_cpus_remove(&group->cpus, member);
 	mg_cpus_add(&group->cpus, member, mg_counter_cpu(member->counter));
 	mg_member_unwrite(member);
+	group->migrated = true;
 }
 
 /**

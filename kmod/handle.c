@@ -8,6 +8,7 @@
 #include "handle.h"
 #include "limit.h"
 #include "stream.h"
+#include "sweep.h"
 
 /**
  * mg_handle_create - create a handle with a new, empty meta-group
@@ -82,4 +83,26 @@ int mg_handle_lock_for_sweep(const struct mg_handle *handle)
 			return err;
 	}
 	return mg_group_lock(handle->group);
+}
+
+/**
+ * mg_handle_sweep - sweep the meta-group of a handle
+ * @handle:	the handle
+ * @req_mask:	as of mg_sweep()
+ *
+ * If a member has moved to a CPU without deadlines, the sweep may have followed it
+ * before a deadline of its old CPU has failed.
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes
+ * cpu_hotplug_lock and rings_lock.
+ */
+void mg_handle_sweep(const struct mg_handle *handle, const struct cpumask *req_mask)
+{
+	struct mg_group *group = handle->group;
+
+	mg_sweep(group, req_mask);
+	if (unlikely(group->migrated)) {
+		group->migrated = false;
+		mg_stream_update(handle->stream);
+	}
 }

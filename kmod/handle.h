@@ -5,6 +5,7 @@
 #include <linux/types.h>
 #include <asm/barrier.h>
 
+struct cpumask;
 struct file;
 struct mg_group;
 struct mg_limit;
@@ -39,5 +40,6 @@ static inline struct mg_stream *mg_handle_stream(const struct mg_handle *handle)
 struct mg_handle *mg_handle_create(const struct file *file);
 void mg_handle_destroy(struct mg_handle *handle);
 int mg_handle_lock_for_sweep(const struct mg_handle *handle);
+void mg_handle_sweep(const struct mg_handle *handle, const struct cpumask *req_mask);
 
 #endif /* MG_HANDLE_H */

@@ -20,7 +20,6 @@
 #include "handle.h"
 #include "ioctl.h"
 #include "stream.h"
-#include "sweep.h"
 
 #define MG_MAX_CPU_WORDS	1024	/* 64 CPUs each */
 
@@ -284,7 +283,7 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 		ret = mg_copy_cpus(req_mask, u64_to_user_ptr(arg.cpus), arg.nr_words);
 	}
 	if (!ret) {
-		mg_sweep(group, req_mask);
+		mg_handle_sweep(handle, req_mask);
 		if (arg.buffer)
 			ret = mg_copy_snapshot(group, READ_ONCE(handle->format), req_mask,
 					       u64_to_user_ptr(arg.buffer), arg.buffer_size);

@@ -44,6 +44,9 @@ static void mg_stream_fixup(struct work_struct *work)
 {
 	struct mg_stream *stream = container_of(work, struct mg_stream, fixup.work);
 
+	/* A CPU that goes offline has moved its members only when it is offline. */
+	cpus_read_lock();
+	cpus_read_unlock();
 	if (!mutex_trylock(&stream->group->mutex)) {
 		schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
 		return;
@@ -444,6 +447,8 @@ static int mg_stream_offline(unsigned int cpu, struct hlist_node *node)
 	struct mg_stream *stream = hlist_entry(node, struct mg_stream, hotplug);
 
 	mg_stream_cpu_offline(&stream->cpus.on_cpu[cpu]);
+	/* PMUs may move members to a CPU that has no deadlines yet. */
+	schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
 	return 0;
 }
 

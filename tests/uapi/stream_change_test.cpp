@@ -144,6 +144,40 @@ TEST_CASE("A member that its PMU has moved has samples in the ring of its new CP
     REQUIRE_FALSE(any_within_50_ms(stream.ring(here.cpu), sample_of(group)));
 }
 
+TEST_CASE("A member that a sweep has followed to a CPU without deadlines has samples there") {
+    const OneCpu here;
+    const int to = online_cpus().front();
+    if (to == here.cpu) SKIP("needs two CPUs");
+    const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFormat)});
+    const Meta meta(group);
+    RunningStream stream(meta, 1s);
+    wait_for(stream.ring(here.cpu), sample_of(group));
+    testpmu_move(here.cpu, to);
+    meta.read();  // before the next deadline
+    REQUIRE(try_to_map_ring(meta, stream.arg(), to) == 0);
+    stream.map(to);
+    REQUIRE(wait_for(stream.ring(to), sample_of(group)).cpu == to);
+}
+
+TEST_CASE("A member that has left a CPU before that goes offline has samples on its new CPU") {
+    const OneCpu here;
+    const int to = online_cpus().front();
+    if (to == here.cpu) SKIP("needs two CPUs");
+    const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFormat)});
+    const Meta meta(group);
+    RunningStream stream(meta, 2s);
+    wait_for(stream.ring(here.cpu), sample_of(group));
+    testpmu_move(here.cpu, to);
+    const OfflineCpu offline(here.cpu);
+    long error = -ENODEV;
+    repeat_for(
+        0ms, [&] { std::this_thread::sleep_for(10ms); },
+        [&] { return (error = try_to_map_ring(meta, stream.arg(), to)) == 0; });
+    REQUIRE(error == 0);
+    stream.map(to);
+    REQUIRE(wait_for(stream.ring(to), sample_of(group)).cpu == to);
+}
+
 TEST_CASE("A member that cannot be read is counted as lost, and the others have samples") {
     const OneCpu here;
     const EventGroup broken = group_of(here.cpu, {testpmu_or_skip(kFormat)});
