@@ -89,7 +89,7 @@ mutations: build ## demand that the tests fail for each change of tests/mutation
 coverage: deps-all ## print which lines of the library the unit tier does not reach
 	@tests/lint/run coverage $(BUILD)
 
-bench: build ## compare all methods of reading on 8 and 32 CPUs, in slow motion, and check the goals (5 minutes)
+bench: build ## compare all methods of reading on 8 and 32 CPUs, in slow motion, and check the goals (half an hour)
 	@bench/run --build $(BUILD) --kernel $(KERNEL) --check
 
 report: ## measure this machine as it is, and pack the results into one file to send in (sudo)
