@@ -4,8 +4,8 @@
  * max_sweep_rate times per second, and may have MG_LIMIT_STREAMS streams. All
  * handles of a user share these limits.
  *
- * The algorithm of the rate is GCRA: @due advances by 1 s / rate with each sweep and never
- * lags behind the clock. A sweep may run up to MG_LIMIT_BURST before @due.
+ * The algorithm of the rate is GCRA: @due advances by 1 s / rate with each sweep and
+ * never lags behind the clock. A sweep may run up to MG_LIMIT_BURST before @due.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>

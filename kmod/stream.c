@@ -275,11 +275,9 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 	if (err)
 		goto undo;
 
-	stream->first = (div64_u64(ktime_get_ns() + MG_STREAM_LEAD, stream->cpus.period) + 1) *
-			stream->cpus.period;
-	mg_stream_arm_all(stream, stream->first);
+	arg->first = (div64_u64(ktime_get_ns() + MG_STREAM_LEAD, arg->period) + 1) * arg->period;
+	mg_stream_arm_all(stream, arg->first);
 
-	arg->first = stream->first;
 	arg->map_offset = PERF_METAGROUP_RINGS;
 	arg->map_stride = PAGE_SIZE + stream->ring_size;
 	return 0;

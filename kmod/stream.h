@@ -23,7 +23,6 @@ struct vm_area_struct;
  * @limit:	limits of the user of the handle, or NULL; constant
  * @ring_size:	bytes of data in each ring; while running, constant
  * @overwrite:	rings are overwritten; as @ring_size
- * @first:	first deadline; as @ring_size
  * @skipped:	CPUs that have no deadlines; as @ring_size
  * @hotplug:	entry in the list of running streams; of the hotplug core
  * @rings_lock:	makes the memory of the rings visible to mmap(2) without
@@ -37,7 +36,6 @@ struct mg_stream {
 	struct mg_limit *limit;
 	size_t ring_size;
 	bool overwrite;
-	u64 first;
 	cpumask_var_t skipped;
 	struct hlist_node hotplug;
 	spinlock_t rings_lock;	/* for the memory of the rings */
