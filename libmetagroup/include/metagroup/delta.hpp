@@ -83,13 +83,13 @@ class METAGROUP_API Delta {
         using reference = MemberDelta;
         Iterator() = default;
         MemberDelta operator*() const {
-            const bool both = index_ < delta_->older_.size();
-            return {delta_->older_, both ? older_offset_ : SIZE_MAX, delta_->newer_, offset_};
+            const SnapshotView& older = *older_.snapshot_;
+            return {older, older_.index_ < older.size() ? older_.offset_ : SIZE_MAX,
+                    *newer_.snapshot_, newer_.offset_};
         }
         Iterator& operator++() {
-            older_offset_ = delta_->older_.next(older_offset_);
-            offset_ = delta_->newer_.next(offset_);
-            ++index_;
+            ++older_;
+            ++newer_;
             return *this;
         }
         Iterator operator++(int) {
@@ -98,20 +98,15 @@ class METAGROUP_API Delta {
             return old;
         }
         friend bool operator==(const Iterator& a, const Iterator& b) noexcept {
-            return a.delta_ == b.delta_ && a.index_ == b.index_;
+            return a.newer_ == b.newer_;
         }
 
       private:
         friend class Delta;
-        Iterator(const Delta* delta, std::size_t index) noexcept
-            : delta_(delta),
-              index_(index),
-              older_offset_(delta->older_.offset(0)),
-              offset_(delta->newer_.offset(0)) {}
-        const Delta* delta_ = nullptr;
-        std::size_t index_ = 0;
-        std::size_t older_offset_ = 0;
-        std::size_t offset_ = 0;
+        Iterator(SnapshotView::Iterator older, SnapshotView::Iterator newer) noexcept
+            : older_(older), newer_(newer) {}
+        SnapshotView::Iterator older_;
+        SnapshotView::Iterator newer_;
     };
 
     /// Both snapshots must be of the same meta-group, and their bytes outlive this. By value, so
@@ -122,8 +117,8 @@ class METAGROUP_API Delta {
     [[nodiscard]] std::size_t size() const noexcept { return newer_.size(); }
     /// The member of record `i` of the newer snapshot. \throws std::out_of_range if i >= size().
     [[nodiscard]] MemberDelta operator[](std::size_t i) const;
-    [[nodiscard]] Iterator begin() const& noexcept { return {this, 0}; }
-    [[nodiscard]] Iterator end() const& noexcept { return {this, size()}; }
+    [[nodiscard]] Iterator begin() const& noexcept { return {older_.begin(), newer_.begin()}; }
+    [[nodiscard]] Iterator end() const& noexcept { return {older_.end(), newer_.end()}; }
     Iterator begin() const&& = delete;
     Iterator end() const&& = delete;
     /// Number of members that are in the older snapshot only.

@@ -133,6 +133,7 @@ class METAGROUP_API SnapshotView {
         }
 
       private:
+        friend class Delta;
         friend class SnapshotView;
         Iterator(const SnapshotView* snapshot, std::size_t index) noexcept
             : snapshot_(snapshot), index_(index), offset_(snapshot->header_.size) {}
