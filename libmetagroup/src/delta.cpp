@@ -5,38 +5,43 @@
 #include "format.hpp"
 
 namespace metagroup {
-namespace {
 
-Match compare(const MemberView& newer, const std::optional<MemberView>& older) noexcept {
-    if (!older) return Match::joined;
-    const auto& was = older->payload();
-    const auto& is = newer.payload();
-    if (!was || !is) return Match::unread;
-    if (older->cpu() != newer.cpu() || was->read_format() != is->read_format() ||
-        was->nr() != is->nr()) {
-        return Match::changed;
+MemberDelta::MemberDelta(const SnapshotView& older, std::size_t older_offset,
+                         const SnapshotView& newer, std::size_t offset) noexcept
+    : newer_(newer.view_at(offset)) {
+    // A member keeps its place unless members change.
+    const perf_metagroup_record same_place = older.record_at(older_offset);
+    if (same_place.member == newer_.record_.member && same_place.header != 0) {
+        match_ = compare(same_place, older.payload_at(older_offset, same_place));
+    } else if (const auto found = older.find(newer_.record_.member)) {
+        match_ = compare(found->record_, found->bytes_);
     }
-    if ((is->read_format() & ReadFormat::id) == 0) return Match::ok;
-    for (std::size_t i = 0; i < is->nr(); ++i) {
-        if (was->id(i) != is->id(i)) return Match::changed;
+}
+
+inline Match MemberDelta::compare(const perf_metagroup_record& older,
+                                  std::span<const std::byte> bytes) noexcept {
+    older_ = bytes.data();
+    older_time_ = older.time;
+    const auto& newer = newer_.payload_;
+    // Both are of one format and size: of as many events, if the payload itself says so.
+    const bool same_layout =
+        newer && older.cpu == newer_.record_.cpu && older.read_format == newer->format_ &&
+        bytes.size() == newer_.bytes_.size() &&
+        (!newer->has(ReadFormat::group) || Payload::word(older_, 0) == newer->nr_);
+    if (!same_layout)
+        return newer && Payload::parse(bytes, older.read_format) ? Match::changed : Match::unread;
+    const auto& layout = newer->layout();
+    if (layout.id == 0) return Match::ok;
+    const std::size_t end = layout.id + newer->nr_ * layout.stride;
+    for (std::size_t word = layout.id; word < end; word += layout.stride) {
+        if (Payload::word(older_, word) != newer->word(word)) return Match::changed;
     }
     return Match::ok;
 }
 
-}  // namespace
-
-// A member keeps its place unless members change.
-MemberDelta::MemberDelta(const SnapshotView& older, std::size_t older_offset,
-                         const SnapshotView& newer, std::size_t offset) noexcept
-    : newer_(newer.view_at(offset)), older_(older.view_at(older_offset, newer_.payload_)) {
-    if (older_->member() != newer_.member() || older_->bytes_.empty())
-        older_ = older.find(newer_.member());
-    match_ = compare(newer_, older_);
-}
-
 std::optional<std::uint64_t> MemberDelta::elapsed_ns() const noexcept {
     if (match_ != Match::ok) return std::nullopt;
-    return difference(older_->time_ns(), newer_.time_ns());
+    return difference(older_time_, newer_.time_ns());
 }
 
 std::optional<double> MemberDelta::scaled(std::size_t i) const noexcept {

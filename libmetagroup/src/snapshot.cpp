@@ -59,15 +59,7 @@ SnapshotView::SnapshotView(std::span<const std::byte> bytes) {
         refuse(detail::format("{} records of {} bytes in {}", header_.count, least, room));
 }
 
-perf_metagroup_record SnapshotView::record_at(std::size_t offset) const noexcept {
-    perf_metagroup_record record{};
-    if (offset < bytes_.size() && bytes_.size() - offset >= sizeof(record))
-        std::memcpy(&record, bytes_.data() + offset, sizeof(record));
-    return record;
-}
-
-std::size_t SnapshotView::next(std::size_t offset) const noexcept {
-    if (header_.stride != 0) return offset + header_.stride;
+std::size_t SnapshotView::walk(std::size_t offset) const noexcept {
     const std::size_t frame = record_at(offset).frame;
     return frame < sizeof(perf_metagroup_record) || frame > bytes_.size() - offset ? bytes_.size()
                                                                                    : offset + frame;
@@ -88,17 +80,6 @@ void SnapshotView::make_index(std::span<std::uint64_t> index) const noexcept {
         entry = offset;
         offset = next(offset);
     }
-}
-
-MemberView SnapshotView::view_at(std::size_t offset,
-                                 const std::optional<Payload>& like) const noexcept {
-    const perf_metagroup_record record = record_at(offset);
-    const std::size_t end = next(offset);
-    // Checked here, on a copy of the record: the bytes may be changing.
-    if (record.header < sizeof(record) || record.header > end - offset ||
-        record.size > end - offset - record.header)
-        return {record, {}};
-    return {record, bytes_.subspan(offset + record.header, record.size), like};
 }
 
 MemberView SnapshotView::operator[](std::size_t i) const {

@@ -31,19 +31,18 @@ class METAGROUP_API MemberDelta {
     [[nodiscard]] std::optional<std::uint64_t> elapsed_ns() const noexcept;
     /// Nanoseconds for which the member was enabled in between.
     [[nodiscard]] std::optional<std::uint64_t> time_enabled() const noexcept {
-        if (match_ != Match::ok) return std::nullopt;
-        return difference(older_->payload_->time_enabled(), newer_.payload_->time_enabled());
+        return time(&detail::PayloadLayout::time_enabled);
     }
     /// Nanoseconds for which the member was on the PMU in between.
     [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept {
-        if (match_ != Match::ok) return std::nullopt;
-        return difference(older_->payload_->time_running(), newer_.payload_->time_running());
+        return time(&detail::PayloadLayout::time_running);
     }
     /// The count of event `i` in between, modulo 2^64; no value if there is no such event or its
     /// count went back (it was reset).
     [[nodiscard]] std::optional<std::uint64_t> raw(std::size_t i) const noexcept {
-        if (match_ != Match::ok || i >= newer_.nr()) return std::nullopt;
-        return difference(older_->payload_->value(i), newer_.payload_->value(i));
+        if (match_ != Match::ok || i >= newer_.payload_->nr_) return std::nullopt;
+        const auto& layout = newer_.payload_->layout();
+        return difference_at(layout.value + i * layout.stride);
     }
     /// The estimate of scale_count() with the times between the two readings, in the unit of the
     /// count.
@@ -53,21 +52,34 @@ class METAGROUP_API MemberDelta {
     friend class Delta;
     // Counters are 64 bits wide and may wrap: subtract modulo 2^64. A difference of
     // more than half the range is a count that went back, after a reset.
-    static std::optional<std::uint64_t> difference(std::optional<std::uint64_t> older,
-                                                   std::optional<std::uint64_t> newer) noexcept {
-        if (!older || !newer) return std::nullopt;
-        const std::uint64_t modulo = *newer - *older;
+    static std::optional<std::uint64_t> difference(std::uint64_t older,
+                                                   std::uint64_t newer) noexcept {
+        const std::uint64_t modulo = newer - older;
         if (modulo > UINT64_MAX / 2) return std::nullopt;
         return modulo;
+    }
+    // Of a word that both payloads have at the same place.
+    [[nodiscard]] std::optional<std::uint64_t> difference_at(std::size_t word) const noexcept {
+        return difference(Payload::word(older_, word), newer_.payload_->word(word));
+    }
+    [[nodiscard]] std::optional<std::uint64_t> time(
+        std::uint8_t detail::PayloadLayout::*place) const noexcept {
+        if (match_ != Match::ok) return std::nullopt;
+        const std::size_t word = newer_.payload_->layout().*place;
+        if (word == 0) return std::nullopt;
+        return difference_at(word);
     }
     // Of the record at `offset` of the newer snapshot. That of the older is usually at
     // `older_offset`, SIZE_MAX for none.
     MemberDelta(const SnapshotView& older, std::size_t older_offset, const SnapshotView& newer,
                 std::size_t offset) noexcept;
+    [[nodiscard]] Match compare(const perf_metagroup_record& older,
+                                std::span<const std::byte> bytes) noexcept;
 
     MemberView newer_;
-    std::optional<MemberView> older_;
-    Match match_;
+    const std::byte* older_ = nullptr;  // its payload: of the same layout if it is Match::ok
+    std::uint64_t older_time_ = 0;
+    Match match_ = Match::joined;
 };
 
 /// The counts of all members of the newer of two snapshots since the older. A view of both.

@@ -3,6 +3,7 @@
 /// Payload: the decoder of what read(2) of a leader returns.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -24,9 +25,49 @@ struct ReadFormat {
     static constexpr std::uint64_t all = (1U << 5) - 1;
 };
 
+namespace detail {
+
+/// Where the fields of a payload are, in 64-bit words; 0 for those that the format lacks. Those of
+/// event i are `stride` * i words further on.
+struct alignas(8) PayloadLayout {
+    std::uint8_t time_enabled, time_running, value, id, lost;
+    std::uint8_t stride;
+    std::uint8_t fixed;  ///< words beside those of the events, which are `stride` for each
+};
+
+// perf_event_open(2):
+//   with group:    nr [enabled] [running] ( value [id] [lost] )*
+//   without group: value [enabled] [running] [id] [lost]
+constexpr PayloadLayout payload_layout(std::uint64_t format) noexcept {
+    PayloadLayout layout{};
+    std::uint8_t next = 1;
+    if (format & ReadFormat::total_time_enabled) layout.time_enabled = next++;
+    if (format & ReadFormat::total_time_running) layout.time_running = next++;
+    if (format & ReadFormat::group) layout.value = next++;
+    layout.stride = 1;
+    if (format & ReadFormat::id) layout.id = next++, ++layout.stride;
+    if (format & ReadFormat::lost) layout.lost = next++, ++layout.stride;
+    layout.fixed = static_cast<std::uint8_t>(next - layout.stride);
+    return layout;
+}
+
+// Of all formats: decoding is a matter of a few instructions.
+inline constexpr auto payload_layouts = [] {
+    std::array<PayloadLayout, ReadFormat::all + 1> layouts{};
+    for (std::size_t format = 0; format < layouts.size(); ++format)
+        layouts[format] = payload_layout(format);
+    return layouts;
+}();
+
+}  // namespace detail
+
 /// Bytes of the payload of a group of `nr_events` events. Without ReadFormat::group only the leader
 /// is read, and `nr_events` does not matter.
-METAGROUP_API std::size_t payload_size(std::uint64_t read_format, std::size_t nr_events) noexcept;
+constexpr std::size_t payload_size(std::uint64_t read_format, std::size_t nr_events) noexcept {
+    const auto layout = detail::payload_layout(read_format);
+    const std::size_t nr = (read_format & ReadFormat::group) != 0 ? nr_events : 1;
+    return sizeof(std::uint64_t) * (layout.fixed + nr * layout.stride);
+}
 
 /// A view of one payload. Does not own the bytes; needs no alignment; never reads beyond them.
 class METAGROUP_API Payload {
@@ -34,7 +75,22 @@ class METAGROUP_API Payload {
     /// Checks that `bytes` are exactly one payload of that format.
     /// \return no value if they are not: too short, too long, or a format with unknown bits.
     static std::optional<Payload> parse(std::span<const std::byte> bytes,
-                                        std::uint64_t read_format) noexcept;
+                                        std::uint64_t read_format) noexcept {
+        if (read_format > ReadFormat::all) return std::nullopt;
+        Payload payload(bytes.data(), static_cast<std::uint32_t>(read_format));
+        const std::size_t words = bytes.size() / sizeof(std::uint64_t);
+        if (payload.has(ReadFormat::group)) {
+            if (words == 0) return std::nullopt;
+            const std::uint64_t nr = payload.word(0);
+            // Bounded by the bytes before it is multiplied by anything.
+            if (nr == 0 || nr > words) return std::nullopt;
+            payload.nr_ = static_cast<std::size_t>(nr);
+        }
+        const auto& layout = payload.layout();
+        if (bytes.size() != sizeof(std::uint64_t) * (layout.fixed + payload.nr_ * layout.stride))
+            return std::nullopt;
+        return payload;
+    }
 
     /// Number of events with a value: all events of the group, or 1 without
     /// ReadFormat::group.
@@ -42,68 +98,55 @@ class METAGROUP_API Payload {
     [[nodiscard]] std::uint64_t read_format() const noexcept { return format_; }
     /// Nanoseconds for which the leader was enabled; no value if the format lacks it.
     [[nodiscard]] std::optional<std::uint64_t> time_enabled() const noexcept {
-        if (!has(ReadFormat::total_time_enabled)) return std::nullopt;
-        return word(1);
+        return field(layout().time_enabled);
     }
     /// Nanoseconds for which the leader was on the PMU; no value if the format lacks it.
     [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept {
-        if (!has(ReadFormat::total_time_running)) return std::nullopt;
-        return word(has(ReadFormat::total_time_enabled) ? 2 : 1);
+        return field(layout().time_running);
     }
     /// The count of event `i`, as the kernel gave it. \throws std::out_of_range if i >= nr().
     [[nodiscard]] std::uint64_t value(std::size_t i) const {
         if (i >= nr_) refuse(i);
-        return word(first_ + i * stride_);
+        return word(layout().value + i * layout().stride);
     }
     /// The kernel's identifier of event `i`; no value if the format lacks it.
     /// \throws std::out_of_range if i >= nr().
     [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const {
-        return field(i, ReadFormat::id);
+        if (i >= nr_) refuse(i);
+        return field(layout().id, i);
     }
     /// Samples that event `i` lost; no value if the format lacks it.
     /// \throws std::out_of_range if i >= nr().
     [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const {
-        return field(i, ReadFormat::lost);
+        if (i >= nr_) refuse(i);
+        return field(layout().lost, i);
     }
 
   private:
-    friend class MemberView;
-    Payload(std::span<const std::byte> bytes, std::uint64_t format) noexcept;
-    // parse(), which is fast if the bytes have the layout of `like`.
-    static std::optional<Payload> parse_like(const std::optional<Payload>& like,
-                                             std::span<const std::byte> bytes,
-                                             std::uint64_t read_format) noexcept {
-        if (!like || like->format_ != read_format || like->bytes_.size() != bytes.size())
-            return parse(bytes, read_format);
-        Payload payload = *like;
-        payload.bytes_ = bytes;
-        if (payload.has(ReadFormat::group) && payload.word(0) != payload.nr_)
-            return parse(bytes, read_format);
-        return payload;
+    friend class MemberDelta;
+    Payload(const std::byte* data, std::uint32_t format) noexcept : data_(data), format_(format) {}
+    [[nodiscard]] bool has(std::uint32_t bit) const noexcept { return (format_ & bit) != 0; }
+    [[nodiscard]] const detail::PayloadLayout& layout() const noexcept {
+        return detail::payload_layouts[format_];
     }
-    [[nodiscard]] bool has(std::uint64_t bit) const noexcept { return (format_ & bit) != 0; }
-    [[nodiscard]] std::uint64_t word(std::size_t index) const noexcept {
+    static std::uint64_t word(const std::byte* data, std::size_t index) noexcept {
         std::uint64_t value = 0;
-        std::memcpy(&value, bytes_.data() + index * sizeof(value), sizeof(value));
+        std::memcpy(&value, data + index * sizeof(value), sizeof(value));
         return value;
     }
-    // A field that follows the value. Fields are in the order of their bits.
-    [[nodiscard]] std::optional<std::uint64_t> field(std::size_t i, std::uint64_t bit) const {
-        if (i >= nr_) refuse(i);
-        if (!has(bit)) return std::nullopt;
-        const bool second = bit == ReadFormat::lost && has(ReadFormat::id);
-        return word(fields_ + i * stride_ + (second ? 1 : 0));
+    [[nodiscard]] std::uint64_t word(std::size_t index) const noexcept {
+        return word(data_, index);
+    }
+    [[nodiscard]] std::optional<std::uint64_t> field(std::size_t place,
+                                                     std::size_t i = 0) const noexcept {
+        if (place == 0) return std::nullopt;
+        return word(place + i * layout().stride);
     }
     [[noreturn]] void refuse(std::size_t i) const;
 
-    std::span<const std::byte> bytes_;
-    std::uint64_t format_;
+    const std::byte* data_;
     std::size_t nr_ = 1;
-    // The value of event i is word first_ + i * stride_, its next field is word
-    // fields_ + i * stride_.
-    std::size_t first_;
-    std::size_t stride_;
-    std::size_t fields_;
+    std::uint32_t format_;
 };
 
 }  // namespace metagroup

@@ -90,12 +90,8 @@ class METAGROUP_API MemberView {
   private:
     friend class MemberDelta;
     friend class SnapshotView;
-    // `like`: a payload that may have the same layout.
-    MemberView(const perf_metagroup_record& record, std::span<const std::byte> bytes,
-               const std::optional<Payload>& like = {}) noexcept
-        : record_(record),
-          bytes_(bytes),
-          payload_(Payload::parse_like(like, bytes, record.read_format)) {}
+    MemberView(const perf_metagroup_record& record, std::span<const std::byte> bytes) noexcept
+        : record_(record), bytes_(bytes), payload_(Payload::parse(bytes, record.read_format)) {}
 
     perf_metagroup_record record_;
     std::span<const std::byte> bytes_;
@@ -199,10 +195,31 @@ class METAGROUP_API SnapshotView {
     // The offset of frame `i`: past the end if the frames before it leave no room for it.
     [[nodiscard]] std::size_t offset(std::size_t i) const noexcept;
     // The one after the frame at `offset`.
-    [[nodiscard]] std::size_t next(std::size_t offset) const noexcept;
-    [[nodiscard]] perf_metagroup_record record_at(std::size_t offset) const noexcept;
-    [[nodiscard]] MemberView view_at(std::size_t offset,
-                                     const std::optional<Payload>& like = {}) const noexcept;
+    [[nodiscard]] std::size_t next(std::size_t offset) const noexcept {
+        return header_.stride != 0 ? offset + header_.stride : walk(offset);
+    }
+    [[nodiscard]] std::size_t walk(std::size_t offset) const noexcept;
+    // Zero if it is not within the bytes.
+    [[nodiscard]] perf_metagroup_record record_at(std::size_t offset) const noexcept {
+        perf_metagroup_record record{};
+        if (offset < bytes_.size() && bytes_.size() - offset >= sizeof(record))
+            std::memcpy(&record, bytes_.data() + offset, sizeof(record));
+        return record;
+    }
+    // The payload of `record`, which is a copy of that at `offset`: the bytes may be changing.
+    // Empty if it is not within its frame.
+    [[nodiscard]] std::span<const std::byte> payload_at(
+        std::size_t offset, const perf_metagroup_record& record) const noexcept {
+        if (record.header < sizeof(record)) return {};
+        const std::size_t frame = header_.stride != 0 ? header_.stride : record.frame;
+        const std::size_t end = std::size_t{record.header} + record.size;
+        if (end > frame || end > bytes_.size() - offset) return {};
+        return bytes_.subspan(offset + record.header, record.size);
+    }
+    [[nodiscard]] MemberView view_at(std::size_t offset) const noexcept {
+        const perf_metagroup_record record = record_at(offset);
+        return {record, payload_at(offset, record)};
+    }
 
     std::span<const std::byte> bytes_;
     std::span<const std::uint64_t> index_;  // empty, or of each frame

@@ -75,11 +75,10 @@ class Totals {
         const auto running = member.time_running();
         if (!enabled || !running) return;
         const Target& target = targets_[index];
-        for (std::size_t event = 0; event < target.events; ++event) {
-            const std::size_t column = target.column + event;
-            counts_[target.first + column].add(member.raw(event), columns_[column].scale, *enabled,
-                                               *running);
-        }
+        const Column* column = &columns_[target.column];
+        Count* count = &counts_[target.first + target.column];
+        for (std::size_t event = 0; event < target.events; ++event)
+            count++->add(member.raw(event), column++->scale, *enabled, *running);
     }
     // Adds what an event counted on one CPU, and its times in ns.
     void add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
