@@ -138,6 +138,10 @@ std::optional<perf_event_attr> testpmu_core_event(std::uint64_t read_format) {
     return pmu_event("metagroup_core", 0, read_format);
 }
 
+std::optional<perf_event_attr> testpmu_scope_event(std::uint64_t read_format) {
+    return pmu_event("metagroup_scope", 0, read_format);
+}
+
 void testpmu_set_counters(unsigned counters) {
     set_testpmu("counters", std::to_string(counters));
 }

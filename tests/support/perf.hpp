@@ -70,6 +70,7 @@ std::optional<perf_event_attr> tracepoint_event(const std::string& name, std::ui
 // counts the nanoseconds in which its CPU is busy.
 std::optional<perf_event_attr> testpmu_event(std::uint64_t read_format);
 std::optional<perf_event_attr> testpmu_core_event(std::uint64_t read_format);
+std::optional<perf_event_attr> testpmu_scope_event(std::uint64_t read_format);
 
 // perf_event_attr.config of metagroup_test: any CPU of the package may read the event.
 inline constexpr std::uint64_t kTestpmuPackage = 1;

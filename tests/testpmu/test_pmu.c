@@ -6,6 +6,7 @@
  * per CPU, so that groups are multiplexed and pinned ones fail; reads of a group
  * can fail; counts can go back; any CPU of a package can read some events; events
  * can be moved to another CPU; the PMU can be unregistered under its events.
+ * From Linux 6.12, the same PMU exists with a scope: any CPU can read its events.
  */
 #include <linux/bits.h>
 #include <linux/cpu.h>
@@ -93,11 +94,9 @@ static int testpmu_commit_txn(struct pmu *pmu)
 	return 0;
 }
 
-static struct pmu testpmu;
-
 static int testpmu_event_init(struct perf_event *event)
 {
-	if (event->attr.type != testpmu.type)
+	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
 	if (event->cpu < 0 || event->attach_state & PERF_ATTACH_TASK ||
 	    event->attr.sample_period)
@@ -106,6 +105,8 @@ static int testpmu_event_init(struct perf_event *event)
 		event->event_caps |= PERF_EV_CAP_READ_ACTIVE_PKG;
 	return 0;
 }
+
+static struct pmu testpmu;
 
 /* Copied at each registration, which changes the structure. */
 static const struct pmu testpmu_new = {
@@ -180,6 +181,31 @@ static const struct kernel_param_ops testpmu_registered_ops = {
 module_param_cb(registered, &testpmu_registered_ops, NULL, 0200);
 MODULE_PARM_DESC(registered, "0: unregister the PMU, 1: register it");
 
+#ifdef PERF_EV_CAP_READ_SCOPE
+static struct pmu scope_pmu;
+
+static int scope_pmu_register(void)
+{
+	scope_pmu = testpmu_new;
+	scope_pmu.scope = PERF_PMU_SCOPE_SYS_WIDE;
+	return perf_pmu_register(&scope_pmu, "metagroup_scope", -1);
+}
+
+static void scope_pmu_unregister(void)
+{
+	perf_pmu_unregister(&scope_pmu);
+}
+#else
+static int scope_pmu_register(void)
+{
+	return 0;
+}
+
+static void scope_pmu_unregister(void)
+{
+}
+#endif
+
 static int __init testpmu_init(void)
 {
 	int err;
@@ -187,9 +213,18 @@ static int __init testpmu_init(void)
 	err = core_pmu_register();
 	if (err)
 		return err;
+	err = scope_pmu_register();
+	if (err)
+		goto unregister_core;
 	err = testpmu_register(true);
 	if (err)
-		core_pmu_unregister();
+		goto unregister_scope;
+	return 0;
+
+unregister_scope:
+	scope_pmu_unregister();
+unregister_core:
+	core_pmu_unregister();
 	return err;
 }
 module_init(testpmu_init);
@@ -197,6 +232,7 @@ module_init(testpmu_init);
 static void __exit testpmu_exit(void)
 {
 	testpmu_register(false);
+	scope_pmu_unregister();
 	core_pmu_unregister();
 }
 module_exit(testpmu_exit);

@@ -153,6 +153,20 @@ TEST_CASE("Events of a package do not interrupt a CPU of that package") {
     REQUIRE(count() > first);
 }
 
+TEST_CASE("Events of a PMU with a scope do not interrupt a CPU of that scope") {
+    const OnFirstCpu here;
+    const auto attr = testpmu_scope_event(kFormat);
+    if (!attr) SKIP("PMUs have no scope before Linux 6.12, or metagroup_testpmu is not loaded");
+    const int cpu = online_cpus().back();
+    std::vector<EventGroup> groups;
+    groups.push_back(group_of(cpu, {*attr, *attr}));
+    const Meta meta(groups);
+    const BusyCpu busy(cpu);
+    require_not_interrupted(meta, cpu);
+    for (int round = 0; round < 100; ++round)
+        require_between_own_reads(meta, groups);
+}
+
 TEST_CASE("Events of a package interrupt a CPU of another package") {
     const OnFirstCpu here;
     const auto cpu = other_cpu(false);
