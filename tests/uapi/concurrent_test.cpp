@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include <sched.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include <ranges>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
@@ -88,6 +90,19 @@ class Restless {
     std::vector<std::jthread> threads_;
 };
 
+// The calling thread takes the first CPU from all others that are not real-time threads.
+void become_fifo() {
+    run_on(online_cpus().front());
+    const sched_param priority{.sched_priority = 1};
+    if (::sched_setscheduler(0, SCHED_FIFO, &priority)) std::terminate();
+}
+
+std::chrono::nanoseconds thread_cpu_time() {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
 // Takes this CPU from the caller again and again, for up to 2 milliseconds: also in a system
 // call, if the kernel is preemptible.
 class Preemption {
@@ -96,9 +111,7 @@ class Preemption {
 
   private:
     static void preempt(const std::stop_token& stop) {
-        run_on(online_cpus().front());
-        const sched_param priority{.sched_priority = 1};
-        if (::sched_setscheduler(0, SCHED_FIFO, &priority)) std::terminate();
+        become_fifo();
         std::mt19937 random;
         while (!stop.stop_requested()) {
             ::usleep(100);
@@ -121,6 +134,37 @@ struct QuietGroups {
 };
 
 }  // namespace
+
+TEST_CASE("A SCHED_FIFO reader does not wait for a sweep that it interrupts") {
+    const OnFirstCpu here;
+    const auto base = open_everywhere(kFormat, 2);
+    const Meta meta(base);
+    Reader read(meta);
+    std::atomic<std::chrono::nanoseconds> longest{};
+    Background reader([&, started = false]() mutable {
+        if (!std::exchange(started, true)) become_fifo();
+        ::usleep(50);
+        const auto begin = thread_cpu_time();
+        read();
+        longest = std::max(longest.load(), thread_cpu_time() - begin);
+    });
+    // Sweeps that wait for CPUs, and changes that wait for memory.
+    repeat_for(
+        long_time(4s),
+        [&] {
+            const EventGroup group = open_group(online_cpus().back(), kFormat, 1);
+            perf_metagroup_attach out{};
+            REQUIRE(meta.attach(group, &out) == 0);
+            for (int i = 0; i < 20; ++i)
+                REQUIRE(meta.sweep() == 0);
+            REQUIRE(meta.detach(out.first) == 0);
+        },
+        [&] { return read.copies > 200; });
+    reader.stop();
+    REQUIRE(read.copies > 200);
+    // One that waited would spin until real-time threads are throttled, after 950 ms.
+    REQUIRE(longest.load() < 500ms);
+}
 
 TEST_CASE("No copy of a mapped snapshot is torn while members and siblings change") {
     const auto cpus = online_cpus();
