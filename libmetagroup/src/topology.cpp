@@ -30,13 +30,20 @@ std::vector<CpuPlace> read_topology(const std::string& sysfs) {
         if (!cpu) continue;
         const auto at = static_cast<std::size_t>(*cpu);
         if (at >= places.size()) places.resize(at + 1);
-        const std::string directory = cpus + name + "/topology/";
-        const auto number_in = [&](const char* file) {
+        const std::string directory = cpus + name + "/";
+        const auto number_in = [&](const std::string& file) {
             return number(detail::read_file(directory + file).value_or("")).value_or(-1);
         };
-        places[at].socket = number_in("physical_package_id");
-        places[at].die = number_in("die_id");
-        places[at].core = number_in("core_id");
+        CpuPlace& place = places[at];
+        place.socket = number_in("topology/physical_package_id");
+        place.die = number_in("topology/die_id");
+        place.core = number_in("topology/core_id");
+        for (const std::string& cache : detail::list_directory(directory + "cache")) {
+            const int level = number_in("cache/" + cache + "/level");
+            if (level <= place.cache_level) continue;
+            place.cache_level = level;
+            place.cache = number_in("cache/" + cache + "/id");
+        }
     }
     const std::string nodes = sysfs + "/node/";
     for (const std::string& name : detail::list_directory(nodes)) {

@@ -47,7 +47,8 @@ class Candidates:
 
     def test_options_are_those_of_the_subcommand(self) -> None:
         self.assertEqual(self.offered("metagroup stat --per-"),
-                         ["--per-core", "--per-cpu", "--per-node", "--per-socket"])
+                         ["--per-cache", "--per-core", "--per-cpu", "--per-die", "--per-node",
+                          "--per-socket"])
         self.assertEqual(self.offered("metagroup --ver"), ["--version"])
 
     def test_backends_are_offered(self) -> None:

@@ -16,6 +16,8 @@ struct CpuPlace {
     int die = -1;
     int core = -1;
     int node = -1;
+    int cache_level = -1;  ///< of its last-level cache: 3 for L3
+    int cache = -1;        ///< the number of that cache among those of its level
     friend bool operator==(const CpuPlace&, const CpuPlace&) = default;
 };
 

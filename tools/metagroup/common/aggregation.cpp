@@ -14,7 +14,7 @@ namespace tool {
 namespace {
 
 // The numbers in front, so that CPU10 is sorted behind CPU9.
-using Key = std::pair<std::array<int, 3>, std::string>;
+using Key = std::pair<std::array<int, 4>, std::string>;
 
 Key key_of(AggrMode mode, int cpu, const metagroup::CpuPlace& at) {
     switch (mode) {
@@ -25,6 +25,11 @@ Key key_of(AggrMode mode, int cpu, const metagroup::CpuPlace& at) {
         case AggrMode::core:
             return {{at.socket, at.die, at.core},
                     fmt::format("S{}-D{}-C{}", at.socket, at.die, at.core)};
+        case AggrMode::cache:
+            return {{at.socket, at.die, at.cache_level, at.cache},
+                    fmt::format("S{}-D{}-L{}-ID{}", at.socket, at.die, at.cache_level, at.cache)};
+        case AggrMode::die:
+            return {{at.socket, at.die}, fmt::format("S{}-D{}", at.socket, at.die)};
         case AggrMode::socket:
             return {{at.socket}, fmt::format("S{}", at.socket)};
         case AggrMode::node:
@@ -61,6 +66,10 @@ Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
         metagroup::CpuPlace place = at < topology.size() ? topology[at] : metagroup::CpuPlace{};
         place.die = std::max(place.die, 0);    // not all architectures have dies,
         place.node = std::max(place.node, 0);  // nor all kernels nodes
+        if (mode == AggrMode::cache && place.cache < 0)
+            throw std::system_error(
+                ENOENT, std::generic_category(),
+                fmt::format("the last-level cache of CPU {} is not known", cpu));
         return key_of(mode, cpu, place);
     });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The rows that counts are added up in: one for all CPUs, or one per CPU, core, socket or node.
+// The rows that counts are added up in: one for all CPUs, or one per CPU, core, last-level cache,
+// die, socket or node.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +12,11 @@
 
 namespace tool {
 
-enum class AggrMode { all, cpu, core, socket, node };
+enum class AggrMode { all, cpu, core, cache, die, socket, node };
 
 struct Place {
-    std::string name;  // as in perf stat: CPU3, S0-D0-C1, S0, N0; empty for all CPUs
+    // As in perf stat: CPU3, S0-D0-C1, S0-D0-L3-ID0, S0-D0, S0, N0; empty for all CPUs.
+    std::string name;
     std::size_t cpus = 0;
 };
 
@@ -25,7 +27,7 @@ class Aggregation {
     Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
                 const std::string& sysfs = "/sys/devices/system");
     // `topology` is that of another machine, by CPU. Unknown sockets and cores
-    // are -1.
+    // are -1. \throws std::system_error if caches are the rows and that of a CPU is not known.
     Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
                 std::span<const metagroup::CpuPlace> topology);
 

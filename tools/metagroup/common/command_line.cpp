@@ -120,6 +120,8 @@ void add_aggregation(CLI::App& app, AggrMode& mode) {
     };
     add("-A,--per-cpu", AggrMode::cpu, "a row for each CPU");
     add("--per-core", AggrMode::core, "for each core");
+    add("--per-cache", AggrMode::cache, "for each last-level cache");
+    add("--per-die", AggrMode::die, "for each die");
     add("--per-socket", AggrMode::socket, "for each socket");
     add("--per-node", AggrMode::node, "for each NUMA node");
     rows->require_option(0, 1);
@@ -166,11 +168,14 @@ void Selection::add_options(CLI::App& app) {
     CLI::Option* events =
         app.add_option("-e,--event", events_,
                        "events, as in cycles,{instructions,cache-misses}; events in braces are "
-                       "counted at the same time")
+                       "counted at the same time; may be given several times")
             ->check(not_empty())
+            ->allow_extra_args(false)
             ->type_name("EVENTS");
     // Finding the default opens events, so only for the subcommand that was called.
     app.preparse_callback([events](std::size_t) { events->default_str(default_events()); });
+    app.add_flag_callback(
+        "-a,--all-cpus", [] {}, "all CPUs that are online, as without -C");
     app.add_option("-C,--cpu", cpus_, "CPUs, as in 0-3,8")
         ->type_name("CPUS")
         ->capture_default_str();
@@ -189,7 +194,8 @@ void Selection::add_options(CLI::App& app) {
 
 metagroup::MetaGroup::Options Selection::options() const {
     metagroup::MetaGroup::Options options;
-    options.groups = metagroup::parse_events(events_.empty() ? default_events() : events_);
+    options.groups = metagroup::parse_events(
+        events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ",")));
     options.cpus = metagroup::CpuList::parse(cpus_);
     using metagroup::Backend;
     static const std::map<std::string, Backend> backends{
@@ -215,25 +221,40 @@ std::string default_events() {
     return can_count("msr/tsc/") ? events + ",msr/tsc/" : events;
 }
 
-bool can_count(const std::string& group) {
+namespace {
+
+bool is_missing(const metagroup::Error& error) {
+    using metagroup::Cause;
+    switch (error.cause()) {
+        case Cause::syntax:
+        case Cause::unknown_event:
+        case Cause::unknown_pmu:
+        case Cause::unsupported_event:
+        case Cause::unsupported_group:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+bool can_count(const metagroup::GroupSpec& group) {
     using metagroup::CpuList;
     try {
-        const metagroup::GroupSpec spec = metagroup::parse_events(group).front();
-        const CpuList cpus = spec.events.front().cpus.value_or(CpuList::online());
-        metagroup::EventGroup::open(spec, cpus.empty() ? 0 : *cpus.begin());
+        const CpuList cpus = group.events.front().cpus.value_or(CpuList::online());
+        metagroup::EventGroup::open(group, cpus.empty() ? 0 : *cpus.begin());
         return true;
     } catch (const metagroup::Error& error) {
-        using metagroup::Cause;
-        switch (error.cause()) {
-            case Cause::syntax:
-            case Cause::unknown_event:
-            case Cause::unknown_pmu:
-            case Cause::unsupported_event:
-            case Cause::unsupported_group:
-                return false;
-            default:
-                return true;
-        }
+        return !is_missing(error);
+    }
+}
+
+bool can_count(const std::string& group) {
+    try {
+        return can_count(metagroup::parse_events(group).front());
+    } catch (const metagroup::Error& error) {
+        return !is_missing(error);
     }
 }
 

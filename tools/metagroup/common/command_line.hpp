@@ -27,7 +27,7 @@ class Selection {
     metagroup::MetaGroup::Options options() const;
 
   private:
-    std::string events_;
+    std::vector<std::string> events_;
     std::string cpus_ = "online";
     std::string cgroup_;
     std::string backend_ = "auto";
@@ -40,6 +40,7 @@ std::string default_events();
 
 // True unless this machine lacks an event or PMU of the group. Missing permission, descriptors or
 // free counters are reported when the group is opened for counting.
+bool can_count(const metagroup::GroupSpec& group);
 bool can_count(const std::string& group);
 
 // An option that takes a number from 1 on.
@@ -56,7 +57,7 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name,
 // An option --device.
 void add_device(CLI::App& app, std::string& device);
 
-// -A, --per-core, --per-socket and --per-node, of which one may be given.
+// -A and --per-core to --per-node, of which one may be given.
 void add_aggregation(CLI::App& app, AggrMode& mode);
 
 // For options whose absence means something else: an empty value is mostly an unset variable of a

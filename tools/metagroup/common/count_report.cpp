@@ -56,7 +56,7 @@ class TextReport final : public Report {
           subject_(std::move(subject)),
           labels_(subject_.columns.begin(), subject_.columns.end()) {
         for (const Place& place : subject_.rows.places())
-            place_names_.push_back(place_column(place.name));
+            place_names_.push_back(place_column(place));
     }
 
     void interval(double seconds, const Totals& totals) override {
@@ -68,12 +68,18 @@ class TextReport final : public Report {
         lines_ = (lines_ + 1) % 25;
     }
 
-    void whole(double seconds, const Totals& totals) override {
-        print("\n Performance counter stats for '{}'{}:\n\n", subject_.target,
+    void whole(const Mean& seconds, const Totals& totals) override {
+        print("\n Performance counter stats for '{}'{}", subject_.target,
               subject_.cgroup.empty() ? "" : " in cgroup " + subject_.cgroup);
+        if (seconds.runs > 1) print(" ({} runs)", seconds.runs);
+        print(":\n\n");
         begin_.clear();
         rows(totals);
-        print("\n {:>17.9f} seconds time elapsed\n\n", seconds);
+        if (seconds.runs > 1)
+            print("\n {:>17.9f} +- {:.9f} seconds time elapsed  ( +- {:.2f} % )\n\n", seconds.value,
+                  seconds.deviation(), 100 * seconds.deviation() / seconds.value);
+        else
+            print("\n {:>17.9f} seconds time elapsed\n\n", seconds.value);
         flush();
     }
 
@@ -104,13 +110,20 @@ class TextReport final : public Report {
     }
 
     void heading() {
-        print("#{:>14} {}{:>18} {:<9}{}\n", "time", place_column(""), "counts", "unit", "events");
+        std::string place;
+        if (!subject_.rows.places().front().name.empty())
+            place = fmt::format("{:<{}}", shows_cpus() ? "        CPUs" : "", place_width());
+        print("#{:>14} {}{:>18} {:<9}{}\n", "time", place, "counts", "unit", "events");
     }
 
-    std::string place_column(const std::string& name) const {
-        if (subject_.rows.places().front().name.empty()) return "";
-        return fmt::format("{:<12}", name);
+    // A place of several CPUs has their number, as in perf stat.
+    std::string place_column(const Place& place) const {
+        if (place.name.empty()) return "";
+        if (!shows_cpus()) return fmt::format("{:<{}}", place.name, place_width());
+        return fmt::format("{:<12}{:>4} ", place.name, place.cpus);
     }
+    bool shows_cpus() const { return !subject_.rows.places().front().name.starts_with("CPU"); }
+    std::size_t place_width() const { return shows_cpus() ? 17 : 12; }
 
     void rows(const Totals& totals) {
         for (std::size_t place = 0; place < place_names_.size(); ++place) {
@@ -128,7 +141,8 @@ class TextReport final : public Report {
         if (count.known())
             append_decimal(text_, count.value / label.divisor, label.decimals, 18, Digits::grouped);
         else
-            text_ += "     <not counted>";
+            text_ +=
+                subject_.columns[column].supported ? "     <not counted>" : "   <not supported>";
         text_ += label.text;
         if (const auto metric = subject_.metrics.of(totals, place, column)) {
             const auto [value, prefix] = shorten(*metric);
@@ -138,6 +152,7 @@ class TextReport final : public Report {
             text_ += prefix;
             text_ += metric->unit;
         }
+        if (count.deviation > 0) print("  ( +- {:.2f} % )", 100 * count.deviation / count.value);
         if (count.known() && count.coverage() < 0.995)
             print("  ({:.2f} %)", 100 * count.coverage());
         text_ += '\n';
@@ -156,8 +171,8 @@ class TextReport final : public Report {
 constexpr std::uint64_t kBillion = 1'000'000'000;
 
 // The fields are those of perf stat -x: time (with -I), place and its CPUs (unless all CPUs are
-// added up), value, unit, event, cgroup (with -G), nanoseconds counted, percentage of the time
-// counted, metric, its unit.
+// added up), value, unit, event, cgroup (with -G), deviation in percent (with -r), nanoseconds
+// counted, percentage of the time counted, metric, its unit.
 class CsvReport final : public Report {
   public:
     CsvReport(Output& output, Subject subject, std::string separator)
@@ -168,7 +183,10 @@ class CsvReport final : public Report {
         rows(fmt::format(FMT_COMPILE("{}.{:09}{}"), ns / kBillion, ns % kBillion, separator_),
              totals);
     }
-    void whole(double, const Totals& totals) override { rows("", totals); }
+    void whole(const Mean& seconds, const Totals& totals) override {
+        has_deviation_ = seconds.runs > 1;
+        rows("", totals);
+    }
     void overhead(const Overhead&) override {}  // not in the format of perf stat
 
   private:
@@ -194,13 +212,16 @@ class CsvReport final : public Report {
         const Column& event = totals.columns()[column];
         const Count& count = totals.at(place, column);
         if (!count.known())
-            text_.append(std::string_view("<not counted>"));
+            text_.append(std::string_view(event.supported ? "<not counted>" : "<not supported>"));
         else if (event.scale == 1)
             add(FMT_COMPILE("{1}"), static_cast<std::uint64_t>(std::llround(count.value)));
         else
             add(FMT_COMPILE("{1}"), count.value);
         add(FMT_COMPILE("{0}{1}{0}{2}{0}"), event.unit, event.event);
         if (!subject_.cgroup.empty()) add(FMT_COMPILE("{1}{0}"), subject_.cgroup);
+        if (has_deviation_)
+            add(FMT_COMPILE("{1:.2f}%{0}"),
+                count.value == 0 ? 0 : 100 * count.deviation / count.value);
         const auto percent = static_cast<std::uint64_t>(std::llround(10'000 * count.coverage()));
         add(FMT_COMPILE("{1}{0}{2}.{3:02}{0}"), count.running, percent / 100, percent % 100);
         if (const auto metric = subject_.metrics.of(totals, place, column))
@@ -213,6 +234,7 @@ class CsvReport final : public Report {
     Output& output_;
     Subject subject_;
     std::string separator_;
+    bool has_deviation_ = false;
     fmt::memory_buffer text_;
 };
 
@@ -250,7 +272,9 @@ class JsonReport final : public Report {
     void interval(double seconds, const Totals& totals) override {
         rows("interval", seconds, totals);
     }
-    void whole(double seconds, const Totals& totals) override { rows("elapsed", seconds, totals); }
+    void whole(const Mean& seconds, const Totals& totals) override {
+        rows("elapsed", seconds.value, totals);
+    }
     void overhead(const Overhead& overhead) override {
         Json line{{"self",
                    {{"backend", subject_.backend},
@@ -291,6 +315,8 @@ class JsonReport final : public Report {
             text_.append(std::string_view("null"));
         text_.append(columns_[column]);
         add(FMT_COMPILE(R"({},"pcnt-running":{})"), count.running, 100 * count.coverage());
+        if (count.deviation > 0)
+            add(FMT_COMPILE(R"(,"variance":{})"), 100 * count.deviation / count.value);
         if (const auto metric = subject_.metrics.of(totals, place, column))
             add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":"{}")"), metric->value,
                 metric->unit);
@@ -324,12 +350,16 @@ void CountOutput::add_options(CLI::App& app, const std::string& lines) {
     CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator")
                            ->check(not_empty());
     app.add_flag("-j,--json", json, "a line of JSON for each " + lines)->excludes(csv);
-    app.add_option("-o,--output", file, "write to a file")->check(not_empty())->type_name("FILE");
+    CLI::Option* output = app.add_option("-o,--output", file, "write to a file")
+                              ->check(not_empty())
+                              ->type_name("FILE");
+    app.add_flag("--append", append, "add to the file")->needs(output);
 }
 
 std::unique_ptr<Report> CountOutput::make_report(Output& output, Subject subject) const {
     if (json) return make_json_report(output, std::move(subject));
-    if (separator) return make_csv_report(output, std::move(subject), *separator);
+    if (separator)
+        return make_csv_report(output, std::move(subject), *separator == "\\t" ? "\t" : *separator);
     return make_text_report(output, std::move(subject));
 }
 

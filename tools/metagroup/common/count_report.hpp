@@ -29,8 +29,8 @@ class Report {
 
     // The counts of an interval that ended so many seconds after the start.
     virtual void interval(double seconds, const Totals& totals) = 0;
-    // The counts from start to end.
-    virtual void whole(double seconds, const Totals& totals) = 0;
+    // The counts from start to end, or the means of several runs.
+    virtual void whole(const Mean& seconds, const Totals& totals) = 0;
     virtual void overhead(const Overhead& overhead) = 0;
 };
 
@@ -47,6 +47,7 @@ struct CountOutput {
     std::optional<std::string> separator;
     bool json = false;
     std::string file;
+    bool append = false;
 };
 
 }  // namespace tool

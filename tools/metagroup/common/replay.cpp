@@ -66,7 +66,10 @@ void Replay::print_counts(const CountOutput& format, Output& output) {
     const auto counts = format.make_report(
         output, {rows_, analysis_.columns(), analysis_.metrics(), file_, "", ""});
     analysis_.run([&](double end, const Totals& totals) { counts->interval(end, totals); });
-    if (!in_intervals_) counts->whole(analysis_.seconds(), analysis_.whole());
+    if (in_intervals_) return;
+    Mean seconds;
+    seconds.add(analysis_.seconds());
+    counts->whole(seconds, analysis_.whole());
 }
 
 }  // namespace tool

@@ -133,10 +133,11 @@ std::string with_unit(std::chrono::nanoseconds time) {
     return fmt::format("{:.4g} s", ns / 1e9);
 }
 
-Output::Output(const std::string& path) : name_(path.empty() ? "standard output" : path) {
+Output::Output(const std::string& path, bool append)
+    : name_(path.empty() ? "standard output" : path) {
     if (path.empty()) return;
     file_ = metagroup::detail::UniqueFd(
-        ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        ::open(path.c_str(), O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
     if (!file_) throw std::system_error(errno, std::generic_category(), "cannot write " + name_);
 }
 

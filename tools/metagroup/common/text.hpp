@@ -46,8 +46,9 @@ std::string with_unit(std::chrono::nanoseconds time);
 // Standard output or a file, without a buffer.
 class Output {
   public:
-    // Standard output if the path is empty. \throws std::system_error that names the file.
-    explicit Output(const std::string& path);
+    // Standard output if the path is empty; the file is emptied unless `append`.
+    // \throws std::system_error that names the file.
+    explicit Output(const std::string& path, bool append = false);
 
     // \throws std::system_error that names the file, as if the disk is full.
     void write(std::string_view text);

@@ -64,7 +64,11 @@ Totals::Totals(std::span<const metagroup::GroupSpec> groups,
         for (const metagroup::EventSpec& event : spec.events)
             columns_.push_back({event.name, event.unit, event.scale});
     }
+    for (Column& column : columns_)
+        column.supported = false;
     for (const auto& member : members) {
+        for (std::size_t i = 0; i < groups[member.group].events.size(); ++i)
+            columns_[first_column[member.group] + i].supported = true;
         targets_.push_back({rows.index_of(member.cpu) * columns_.size(), first_column[member.group],
                             groups[member.group].events.size()});
     }
@@ -93,6 +97,38 @@ void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint6
 void Totals::add_all(const Totals& other) {
     for (std::size_t i = 0; i < other.counts_.size(); ++i)
         counts_[i % columns_.size()].add(other.counts_[i]);
+}
+
+// Welford's algorithm.
+void Mean::add(double x) {
+    const double before = x - value;
+    value += before / static_cast<double>(++runs);
+    squares += before * (x - value);
+}
+
+double Mean::deviation() const {
+    if (runs < 2) return 0;
+    const auto n = static_cast<double>(runs);
+    return std::sqrt(squares / (n - 1) / n);
+}
+
+void Runs::add(double seconds, const Totals& totals) {
+    seconds_.add(seconds);
+    if (!totals_) totals_ = totals;
+    counts_.resize(totals.counts_.size());
+    const auto weight = [n = seconds_.runs](std::uint64_t mean, std::uint64_t next) {
+        return (mean * (n - 1) + next) / n;
+    };
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+        const Count& next = totals.counts_[i];
+        Count& mean = totals_->counts_[i];
+        counts_[i].add(next.value);
+        mean.value = counts_[i].value;
+        mean.deviation = counts_[i].deviation();
+        mean.enabled = weight(mean.enabled, next.enabled);
+        mean.running = weight(mean.running, next.running);
+        mean.cpus = std::max(mean.cpus, next.cpus);
+    }
 }
 
 bool is_clock(std::string_view event) {

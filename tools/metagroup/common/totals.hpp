@@ -26,6 +26,7 @@ struct Count {
     std::uint64_t enabled = 0;  // ns, of all CPUs
     std::uint64_t running = 0;  // ns
     std::size_t cpus = 0;       // that have a count
+    double deviation = 0;       // of the mean of several runs, in the event's unit
 
     // Adds what an event counted on one CPU, if known, and its times.
     void add(std::optional<std::uint64_t> counted, double scale, std::uint64_t enabled_ns,
@@ -54,6 +55,7 @@ struct Column {
     std::string event;
     std::string unit;
     double scale = 1;
+    bool supported = true;  // by this machine
 };
 
 // Sums of deltas: a row for each place, a column for each event. Adding allocates nothing.
@@ -61,6 +63,7 @@ class Totals {
   public:
     Totals(const metagroup::MetaGroup& group, const Aggregation& rows)
         : Totals(group.groups(), group.members(), rows) {}
+    // Groups without members are those that this machine does not support.
     Totals(std::span<const metagroup::GroupSpec> groups,
            std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows);
 
@@ -93,6 +96,7 @@ class Totals {
     }
 
   private:
+    friend class Runs;
     struct Target {
         std::size_t first = 0;   // of counts_: those of its place
         std::size_t column = 0;  // the first
@@ -102,6 +106,31 @@ class Totals {
     std::vector<Column> columns_;
     std::vector<Target> targets_;  // by member
     std::vector<Count> counts_;
+};
+
+// The mean of several runs, and how far it may be off.
+struct Mean {
+    void add(double value);
+    // Of the mean: the standard deviation of the runs divided by the root of their number.
+    double deviation() const;
+
+    std::uint64_t runs = 0;
+    double value = 0;
+    double squares = 0;  // sum of the squares of the distances from the mean
+};
+
+// The mean counts of several runs.
+class Runs {
+  public:
+    void add(double seconds, const Totals& totals);
+    const Mean& seconds() const { return seconds_; }
+    // There must have been one.
+    const Totals& totals() const { return *totals_; }
+
+  private:
+    Mean seconds_;
+    std::vector<Mean> counts_;
+    std::optional<Totals> totals_;
 };
 
 // A figure beside a count: its rate, or its ratio to another count.

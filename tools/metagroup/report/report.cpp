@@ -277,7 +277,7 @@ void run(const ReportOptions& options) {
         throw std::invalid_argument("--plot: " + options.plot + " ends with neither .svg nor .png");
     Replay replay(options.recording, options.mode, options.interval);
     const Choice choice(options.figures, replay);
-    Output output(options.output.file);
+    Output output(options.output.file, options.output.append);
     replay.print_counts(options.output, output);
     std::vector<Distribution> distributions = replay.analysis().distributions();
     std::erase_if(distributions, [&](const Distribution& row) { return !choice.has(row.name); });

@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdint>
@@ -33,13 +34,18 @@ using metagroup::Snapshot;
 struct StatOptions {
     void add_to(CLI::App& app);
 
+    MetaGroup::Options selected() const;
+
     Selection selection;
+    int detail = 0;
     std::string method = "auto";  // of reading intervals
     Replay::Options replay;
     AggrMode mode = AggrMode::all;
     std::optional<std::chrono::nanoseconds> interval;
     std::optional<std::chrono::nanoseconds> timeout;
     std::optional<std::uint32_t> count;  // intervals
+    std::optional<std::uint32_t> repeat;
+    std::optional<std::chrono::nanoseconds> delay;
     CountOutput output;
     std::vector<std::string> command;
 };
@@ -47,33 +53,81 @@ struct StatOptions {
 void StatOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
+    app.add_flag("-d,--detailed", detail,
+                 "count caches as well; -dd more of them and TLBs, -ddd prefetches");
     replay.add_option(app);
     // A number without unit is milliseconds, as in perf stat. No sweep is shorter than 10 us.
     CLI::Option* at = add_duration(app, "-I,--interval", interval, 1ms, 10us,
                                    "print counts at every interval, as in 100us, 1ms, 2s");
-    replay.excludes(add_count(app, "--count", count, "stop after N intervals")->needs(at));
+    replay.excludes(
+        add_count(app, "--count,--interval-count", count, "stop after N intervals")->needs(at));
     replay.excludes(add_method(app, method)->needs(at));
     replay.excludes(add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME"));
     add_aggregation(app, mode);
     output.add_options(app, "count");
-    replay.excludes(
+    replay.excludes(add_duration(app, "-D,--delay", delay, 1ms, 10us,
+                                 "start counting so long after the command"));
+    CLI::Option* run =
         app.add_option("command", command, "count while this runs; all tasks, not only this one")
-            ->type_name("COMMAND"));
+            ->type_name("COMMAND");
+    replay.excludes(run);
+    replay.excludes(add_count(app, "-r,--repeat", repeat,
+                              "run the command N times, and print mean and deviation")
+                        ->needs(run)
+                        ->excludes(at));
+}
+
+// Of the levels of -d, as in perf stat.
+constexpr std::array<const char*, 3> kDetails{
+    "L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
+    "L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,iTLB-load-misses",
+    "L1-dcache-prefetches,L1-dcache-prefetch-misses"};
+
+MetaGroup::Options StatOptions::selected() const {
+    MetaGroup::Options options = selection.options();
+    for (std::size_t level = 0; level < kDetails.size() && level < std::size_t(detail); ++level)
+        for (metagroup::GroupSpec& group : metagroup::parse_events(kDetails[level]))
+            options.groups.push_back(std::move(group));
+    return options;
 }
 
 std::string words(const std::vector<std::string>& command) {
     return command.empty() ? "system wide" : fmt::format("{}", fmt::join(command, " "));
 }
 
+// As perf stat, goes on without what this machine does not support.
+struct Supported {
+    explicit Supported(MetaGroup::Options all) : groups(all.groups), options(std::move(all)) {
+        options.groups.clear();
+        for (std::size_t i = 0; i < groups.size(); ++i) {
+            if (!can_count(groups[i])) continue;
+            index.push_back(i);
+            options.groups.push_back(groups[i]);
+        }
+        if (index.empty()) options.groups = groups;  // opening them says why
+    }
+    // With indices of all groups.
+    std::vector<MetaGroup::Member> members(const MetaGroup& group) const {
+        std::vector<MetaGroup::Member> members(group.members().begin(), group.members().end());
+        for (MetaGroup::Member& member : members)
+            member.group = index[member.group];
+        return members;
+    }
+
+    std::vector<metagroup::GroupSpec> groups;
+    MetaGroup::Options options;
+    std::vector<std::size_t> index;  // of options.groups among all
+};
+
 class Stat {
   public:
     explicit Stat(const StatOptions& options)
         : options_(options),
-          output_(options.output.file),
-          selected_(options.selection.options()),
-          group_(MetaGroup::open(selected_)),
-          rows_(options.mode, selected_.cpus.value()),
-          totals_(group_, rows_),
+          output_(options.output.file, options.output.append),
+          selected_(options.selected()),
+          group_(MetaGroup::open(selected_.options)),
+          rows_(options.mode, selected_.options.cpus.value()),
+          totals_(selected_.groups, selected_.members(group_), rows_),
           metrics_(totals_.columns()),
           report_(options.output.make_report(
               output_,
@@ -88,6 +142,8 @@ class Stat {
   private:
     using Clock = Signals::Clock;
 
+    void start_command();
+    void run_once();
     void count();
     bool is_complete() const;
     void count_intervals(Clock::time_point start, Clock::time_point end);
@@ -101,7 +157,7 @@ class Stat {
 
     const StatOptions& options_;
     Output output_;
-    MetaGroup::Options selected_;
+    Supported selected_;
     MetaGroup group_;
     Aggregation rows_;
     Totals totals_;
@@ -117,6 +173,7 @@ class Stat {
     Signals broken_pipe_{SIGPIPE};
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     std::optional<Child> child_;
+    bool interrupted_ = false;                 // by a signal that ends counting
     std::uint64_t shown_ = 0;                  // intervals
     std::optional<StreamedIntervals> stream_;  // none: sweeps
 };
@@ -147,7 +204,9 @@ void Stat::show_interval() {
 int Stat::wait_until(Clock::time_point deadline) {
     for (;;) {
         const int signal = signals_.wait_until(deadline);
-        if (signal != SIGCHLD || (child_ && child_->status())) return signal;
+        if (signal == SIGCHLD && !(child_ && child_->status())) continue;
+        interrupted_ = signal != 0 && signal != SIGCHLD;
+        return signal;
     }
 }
 
@@ -226,26 +285,42 @@ void Stat::report_lost_cpus() {
                    : "its counts are not included; use -I to print them until it goes");
 }
 
-int Stat::run() {
-    group_.enable();
+void Stat::start_command() {
+    if (!options_.command.empty()) child_.emplace(options_.command, signals_);
+}
+
+void Stat::run_once() {
+    if (options_.delay) {
+        start_command();
+        wait_until(Clock::now() + *options_.delay);
+    }
     sweep(first_);
     last_ = first_;
-    if (!options_.command.empty()) child_.emplace(options_.command, signals_);
+    if (!options_.delay) start_command();
     count();
-    overhead_.cpu_use = cpu_use_.take();
-    if (child_) child_->terminate();
-    if (!options_.interval) {
+}
+
+int Stat::run() {
+    group_.enable();
+    Runs runs;
+    for (std::uint32_t left = options_.repeat.value_or(1); left > 0 && !interrupted_; --left) {
+        run_once();
         totals_.clear();
         totals_.add(Delta(first_, now_));
-        report_->whole(seconds(now_.begin_ns()), totals_);
+        runs.add(seconds(now_.begin_ns()), totals_);
+        if (!child_) continue;
+        child_->terminate();
+        if (left > 1) child_->wait();
     }
+    overhead_.cpu_use = cpu_use_.take();
+    if (!options_.interval) report_->whole(runs.seconds(), runs.totals());
     report_->overhead(overhead_);
     report_lost_cpus();
     return child_ ? child_->wait() : 0;
 }
 
 int replay(const StatOptions& options) {
-    Output output(options.output.file);
+    Output output(options.output.file, options.output.append);
     Replay(options.replay, options.mode, options.interval).print_counts(options.output, output);
     return 0;
 }
