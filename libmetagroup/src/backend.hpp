@@ -39,6 +39,7 @@ struct Origin {
     std::size_t index = 0;          ///< of the member
     std::uint64_t read_format = 0;  ///< of the payload
     bool seen = false;              ///< it has a record since follow_members()
+    Origin* next = nullptr;         ///< that of the record behind its last one
 };
 
 /// Samples while it lives and was not stopped.

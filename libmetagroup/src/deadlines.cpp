@@ -8,6 +8,15 @@
 #include "format.hpp"
 
 namespace metagroup::detail {
+namespace {
+
+[[noreturn]] void refuse(const RingRecord& record, std::string reason) {
+    throw Error(Cause::bad_ring, EBADMSG,
+                {detail::format("cannot read a sample of CPU {}", record.cpu), std::move(reason),
+                 "stop the stream and start a new one"});
+}
+
+}  // namespace
 
 DeadlineReader::DeadlineReader(Sampler& sampler, std::uint64_t period)
     : sampler_(sampler),
@@ -16,120 +25,145 @@ DeadlineReader::DeadlineReader(Sampler& sampler, std::uint64_t period)
       room_(std::max<std::size_t>(512, 2 * sampler.origins.size())) {
     std::ranges::sort(sampler_.origins, {}, &Origin::id);
     add_lanes();
-    samples_.reserve(room_ + 2 * sampler_.origins.size());
+    samples_.resize(room_ + 2 * sampler_.origins.size(), Sample());
     deadlines_.reserve(room_ + 1);
 }
 
 // For the rings that have none.
 void DeadlineReader::add_lanes() {
     while (lanes_.size() < sampler_.rings.size())
-        lanes_.push_back({.ring = &sampler_.rings[lanes_.size()], .next = sampler_.first});
+        lanes_.push_back({.ring = &sampler_.rings[lanes_.size()],
+                          .last = &start_,
+                          .timer = OwnTimer(period_, sampler_.first),
+                          .due = sampler_.first});
 }
 
-// Finds the deadline of the front. It is later than what was returned, so that the order holds.
-void DeadlineReader::look_at(Lane& lane) {
-    // The kernel reports only some of the losses of a timer of its own: add_front() finds all.
-    while (!sampler_.common && lane.ring->front() != nullptr && lane.ring->front()->lost > 0)
-        lane.ring->pop();
-    lane.deadline = none;
+// Finds the deadline of a front that is new.
+inline void DeadlineReader::look_at(Lane& lane) {
+    if (!sampler_.common) return look_at_own(lane);
     const RingRecord* const front = lane.ring->front();
     if (front == nullptr) return;
-    // A timer's phase is not known. Samples are late and never early, and each has a deadline of
-    // its own: the first one bounds the phase, and one that comes too early for it corrects it.
-    if (!sampler_.common && !std::exchange(lane.known, true)) lane.phase = front->time % period_;
-    const auto own = [&] {
-        const std::uint64_t time = front->time - lane.phase;
-        return time - time % period_;
-    };
-    if (!sampler_.common && own() < lane.next) lane.phase = front->time - lane.next;
-    lane.own = own();
-    lane.deadline = std::min(std::max(lane.own, earliest_), none - 1);
+    // The next one, unless there is a gap.
+    std::uint64_t deadline = lane.due;
+    if (front->time - deadline >= period_) deadline = front->time - front->time % period_;
+    lane.due = deadline + period_;
+    lane.deadline = std::min(deadline, none - 1);
 }
 
-Sample DeadlineReader::sample(const RingRecord& record) {
-    const auto refuse = [&](std::string reason) {
-        throw Error(Cause::bad_ring, EBADMSG,
-                    {detail::format("cannot read a sample of CPU {}", record.cpu),
-                     std::move(reason), "stop the stream and start a new one"});
-    };
-    const auto origin = std::ranges::lower_bound(sampler_.origins, record.id, {}, &Origin::id);
-    if (origin == sampler_.origins.end() || origin->id != record.id)
-        refuse(detail::format("no member has the identifier {}", record.id));
-    origin->seen = true;
-    Sample sample;
-    sample.index_ = origin->index;
+// The kernel reports only some of the losses of a timer of its own, which finds all.
+void DeadlineReader::look_at_own(Lane& lane) {
+    while (lane.ring->front() != nullptr && lane.ring->front()->lost > 0)
+        lane.ring->pop();
+    const RingRecord* const front = lane.ring->front();
+    if (front == nullptr) return;
+    lane.lost = lane.timer.add(front->time);
+    const std::uint64_t deadline = lane.due + lane.lost * period_;
+    lane.due = deadline + period_;
+    lane.deadline = std::min(deadline, none - 1);
+}
+
+Origin& DeadlineReader::find_origin(const RingRecord& record) const {
+    const auto found = std::ranges::lower_bound(sampler_.origins, record.id, {}, &Origin::id);
+    if (found == sampler_.origins.end() || found->id != record.id)
+        refuse(record, detail::format("no member has the identifier {}", record.id));
+    return *found;
+}
+
+// The members of a CPU are in the same order each time.
+inline Origin& DeadlineReader::next_origin(Lane& lane, const RingRecord& record) const {
+    Origin*& next = lane.last->next;
+    if (next == nullptr || next->id != record.id) next = &find_origin(record);
+    next->seen = true;
+    return *(lane.last = next);
+}
+
+// Behind the samples so far, in place of one of the last read().
+inline Sample& DeadlineReader::add(const Origin& origin, const RingRecord& record) {
+    if (size_ == samples_.size()) samples_.push_back(Sample());
+    Sample& sample = samples_[size_++];
+    sample.index_ = origin.index;
     sample.cpu_ = record.cpu;
-    sample.time_ = record.time;
-    sample.lost_ = record.lost;
-    if (record.lost > 0) return sample;
-    sample.bytes_ = record.payload;
-    sample.payload_ = Payload::parse(record.payload, origin->read_format);
-    if (!sample.payload_ || sample.payload_->nr() < sampler_.hidden)
-        refuse(detail::format("its {} bytes are no payload of read format {:#x}",
-                              record.payload.size(), origin->read_format));
     sample.hidden_ = sampler_.hidden;
+    sample.time_ = record.time;
+    sample.lost_ = 0;
+    sample.bytes_ = record.payload;
     return sample;
 }
 
-// With the deadlines before it that have no sample, where nothing else reports them.
-void DeadlineReader::add_front(Lane& lane) {
-    const Sample front = sample(*lane.ring->front());
-    if (!sampler_.common) {
-        if (lane.own > lane.next) {
-            Sample loss = front;
-            loss.lost_ = (lane.own - lane.next) / period_;
-            loss.bytes_ = {};
-            loss.payload_.reset();
-            samples_.push_back(loss);
-        }
-        lane.next = lane.own + period_;
-    }
-    samples_.push_back(front);
+void DeadlineReader::add_loss(const Origin& origin, const RingRecord& record, std::uint64_t lost) {
+    Sample& sample = add(origin, record);
+    sample.lost_ = lost;
+    sample.bytes_ = {};
+    sample.payload_.reset();
 }
 
-void DeadlineReader::take(std::uint64_t time) {
+// With the deadlines before it that have no sample, where nothing else reports them.
+inline void DeadlineReader::add_front(Lane& lane) {
+    const RingRecord& front = *lane.ring->front();
+    const Origin& origin = next_origin(lane, front);
+    if (lane.lost > 0) add_loss(origin, front, lane.lost);
+    if (front.lost > 0) return add_loss(origin, front, front.lost);
+    std::optional<Payload>& payload = add(origin, front).payload_;
+    payload = Payload::parse(front.payload, origin.read_format);
+    if (!payload || payload->nr() < sampler_.hidden)
+        refuse(front, detail::format("its {} bytes are no payload of read format {:#x}",
+                                     front.payload.size(), origin.read_format));
+}
+
+DeadlineReader::Fronts DeadlineReader::take(std::uint64_t time) {
     Deadline deadline;
     deadline.time_ = time;
     deadline.all_ = &samples_;
-    deadline.first_ = samples_.size();
+    deadline.first_ = size_;
+    Fronts fronts;
     for (Lane& lane : lanes_) {
         while (lane.deadline <= time) {
             add_front(lane);
+            lane.deadline = none;  // also if the next record is refused
             lane.ring->pop();
             look_at(lane);
         }
+        fronts.add(lane);
     }
-    deadline.count_ = samples_.size() - deadline.first_;
+    deadline.count_ = size_ - deadline.first_;
     deadlines_.push_back(deadline);
     earliest_ = std::min(time, none - period_) + period_;
+    return fronts;
+}
+
+bool DeadlineReader::is_half_full() const noexcept {
+    return std::ranges::any_of(lanes_, [](const Lane& lane) { return lane.ring->half_full(); });
 }
 
 std::span<const Deadline> DeadlineReader::read(std::uint64_t expired) {
     release();
-    samples_.clear();
+    size_ = 0;
     deadlines_.clear();
-    more_ = false;
+    more_ = held_ = false;
     add_lanes();
+    Fronts fronts;
     for (Lane& lane : lanes_) {
         lane.ring->update();
-        look_at(lane);
+        if (lane.deadline == none) look_at(lane);
+        fronts.add(lane);
     }
-    for (;;) {
-        std::uint64_t oldest = none;
-        bool complete = true;
-        bool filled = false;
-        for (const Lane& lane : lanes_) {
-            oldest = std::min(oldest, lane.deadline);
-            complete = complete && lane.deadline != none;
-            filled = filled || lane.ring->half_full();
-        }
-        held_ = oldest != none && !(complete || filled || oldest <= expired);
-        if (oldest == none || held_) break;
-        more_ = samples_.size() >= room_;
-        if (more_) break;
-        take(oldest);
+    while (fronts.oldest != none) {
+        // Later than what was returned, so that the order holds.
+        const std::uint64_t time = std::max(fronts.oldest, earliest_);
+        held_ = !fronts.complete && time > expired && !is_half_full();
+        more_ = !held_ && size_ >= room_;
+        if (held_ || more_) break;
+        fronts = take(time);
     }
     return deadlines_;
+}
+
+void DeadlineReader::take_all(std::vector<std::span<const std::byte>>& pieces) {
+    add_lanes();
+    for (Lane& lane : lanes_) {
+        lane.ring->take_all(pieces);
+        lane.deadline = none;
+    }
 }
 
 void DeadlineReader::release() noexcept {

@@ -2,6 +2,7 @@
 // DeadlineReader: the records of many rings, deadline by deadline.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <metagroup/stream.hpp>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "backend.hpp"
+#include "own_timer.hpp"
 
 namespace metagroup::detail {
 
@@ -23,26 +25,41 @@ class DeadlineReader {
     [[nodiscard]] bool has_more() const noexcept { return more_; }
     /// read() left samples of deadlines that are not complete.
     [[nodiscard]] bool holds_back() const noexcept { return held_; }
+    /// Stream::read_records(): Ring::take_all() of each ring.
+    void take_all(std::vector<std::span<const std::byte>>& pieces);
     void release() noexcept;
 
   private:
     static constexpr std::uint64_t none = UINT64_MAX;
     // A ring and its front.
     struct Lane {
-        Ring* ring = nullptr;
-        std::uint64_t own = 0;          // deadline of the front
-        std::uint64_t deadline = none;  // the one that it is returned with; none without a front
-        // Of a ring with a timer of its own:
-        std::uint64_t phase = 0;  // from a multiple of the period to the timer's expiry
-        bool known = false;       // phase is
-        std::uint64_t next = 0;   // deadline after that of the last sample
+        Ring* ring;
+        std::uint64_t deadline = none;  // of the front; none without a front
+        Origin* last;                   // of the record before it
+        OwnTimer timer;                 // unless the deadlines are common
+        std::uint64_t lost = 0;         // deadlines before the front, as found by `timer`
+        std::uint64_t due;              // deadline after that of the front
+    };
+    // Of all lanes.
+    struct Fronts {
+        void add(const Lane& lane) {
+            oldest = std::min(oldest, lane.deadline);
+            complete &= lane.deadline != none;
+        }
+        std::uint64_t oldest = none;
+        bool complete = true;
     };
 
     void add_lanes();
     void look_at(Lane& lane);
-    void take(std::uint64_t deadline);
+    void look_at_own(Lane& lane);
+    Fronts take(std::uint64_t deadline);
     void add_front(Lane& lane);
-    [[nodiscard]] Sample sample(const RingRecord& record);
+    void add_loss(const Origin& origin, const RingRecord& record, std::uint64_t lost);
+    Sample& add(const Origin& origin, const RingRecord& record);
+    Origin& next_origin(Lane& lane, const RingRecord& record) const;
+    [[nodiscard]] Origin& find_origin(const RingRecord& record) const;
+    [[nodiscard]] bool is_half_full() const noexcept;
 
     Sampler& sampler_;
     std::uint64_t period_;
@@ -50,8 +67,10 @@ class DeadlineReader {
     std::size_t room_;            // samples that read() returns
     bool more_ = false;
     bool held_ = false;
+    Origin start_;  // before the first record
     std::vector<Lane> lanes_;
-    std::vector<Sample> samples_;
+    std::size_t size_ = 0;         // samples of the last read(),
+    std::vector<Sample> samples_;  // which are the first of these
     std::vector<Deadline> deadlines_;
 };
 

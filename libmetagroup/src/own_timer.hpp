@@ -6,23 +6,28 @@
 
 namespace metagroup::detail {
 
-/// Finds the deadlines without a sample, which the kernel reports in part only. Samples are late
-/// and never early, so the earliest ones show the timer's phase.
+/// Finds the deadlines without a sample, which the kernel reports in part only. The timer's phase
+/// is not known: samples are late and never early, and each has a deadline of its own, so the
+/// earliest ones show it.
 class OwnTimer {
   public:
-    explicit OwnTimer(std::uint64_t period = 0) : period_(period) {}
+    /// Deadlines from `first` on count; without it, those from the first sample on.
+    explicit OwnTimer(std::uint64_t period = 0, std::uint64_t first = UINT64_MAX)
+        : period_(period), next_(first) {}
 
     /// \return the number of deadlines between the last sample and this one that have none.
     std::uint64_t add(std::uint64_t time) {
-        const bool early = next_ == 0 || time < next_;
-        const std::uint64_t lost = early ? 0 : (time - next_) / period_;
+        const std::uint64_t lost = time < next_ ? 0 : (time - next_) / period_;
+        const bool early = time < next_ || !has_phase_;
         next_ = early ? time + period_ : next_ + (lost + 1) * period_;
+        has_phase_ = true;
         return lost;
     }
 
   private:
     std::uint64_t period_;
-    std::uint64_t next_ = 0;  // the deadline after the last sample; 0 before the first
+    std::uint64_t next_;  // the deadline after the last sample
+    bool has_phase_ = false;
 };
 
 }  // namespace metagroup::detail

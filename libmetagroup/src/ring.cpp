@@ -20,13 +20,6 @@ constexpr std::size_t sample_id = 24;
 // Enough for a group of sixty events: larger records make it grow.
 constexpr std::size_t usual_record = 1024;
 
-template <typename Number>
-Number number(std::span<const std::byte> bytes, std::size_t offset) noexcept {
-    Number value{};
-    std::memcpy(&value, bytes.data() + offset, sizeof(value));
-    return value;
-}
-
 }  // namespace
 
 Ring::Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::string name)
@@ -64,6 +57,7 @@ Ring::Ring(Ring&& other) noexcept
       listed_(other.listed_),
       positions_(std::move(other.positions_)),
       newest_(other.newest_),
+      has_front_(other.has_front_),
       front_(other.front_),
       wrapped_(std::move(other.wrapped_)),
       ordered_(std::move(other.ordered_)) {}
@@ -118,22 +112,15 @@ std::optional<RingRecord> Ring::parse(std::uint64_t at, perf_event_header header
         refuse(detail::format("the record at {} of type {} has only {} bytes", at % size_,
                               header.type, header.size));
     const std::span<const std::byte> bytes = record(at, header.size);
-    RingRecord parsed;
-    if (header.type == PERF_RECORD_SAMPLE) {
-        parsed.id = number<std::uint64_t>(bytes, 8);
-        parsed.time = number<std::uint64_t>(bytes, 16);
-        parsed.cpu = number<int>(bytes, 24);
-        parsed.payload = bytes.subspan(sample_head);
-    } else {
-        const auto tail = bytes.last(sample_id);
-        parsed.time = number<std::uint64_t>(tail, 0);
-        parsed.cpu = number<int>(tail, 8);
-        parsed.id = number<std::uint64_t>(tail, 16);
-        // `id` and `lost`, or `lost`.
-        parsed.lost = number<std::uint64_t>(bytes, header.type == PERF_RECORD_LOST ? 16 : 8);
-        if (parsed.lost == 0) return std::nullopt;
-    }
-    return parsed;
+    if (header.type == PERF_RECORD_SAMPLE) return sample(bytes);
+    // `id` and `lost`, or `lost`.
+    const auto lost = number<std::uint64_t>(bytes, header.type == PERF_RECORD_LOST ? 16 : 8);
+    if (lost == 0) return std::nullopt;
+    const auto tail = bytes.last(sample_id);
+    return RingRecord{.id = number<std::uint64_t>(tail, 16),
+                      .time = number<std::uint64_t>(tail, 0),
+                      .cpu = number<int>(tail, 8),
+                      .lost = lost};
 }
 
 // From the newest record, at data_head, to the oldest, which may be overwritten in part.
@@ -161,24 +148,26 @@ void Ring::update() {
     } else if (!std::exchange(listed_, true)) {
         list_backward();
     }
-    if (!front_) pop();
+    if (!has_front_) pop();
 }
 
-void Ring::pop() {
-    front_.reset();
-    while (!front_) {
+void Ring::pop_any() {
+    std::optional<RingRecord> next;
+    for (has_front_ = false; !next;) {
         begin_ = end_;
         if (order_ == Order::backward) {
             if (positions_.empty()) return;
             begin_ = positions_.back();
             positions_.pop_back();
-            front_ = parse(begin_, header(begin_));
+            next = parse(begin_, header(begin_));
         } else {
             if (begin_ == head_) return;
-            front_ = take(end_);
+            next = take(end_);
         }
     }
-    newest_ = front_->time;
+    front_ = *next;
+    has_front_ = true;
+    newest_ = front_.time;
 }
 
 perf_event_header Ring::whole(std::uint64_t at) const {
@@ -200,7 +189,7 @@ std::optional<RingRecord> Ring::take(std::uint64_t& at) {
 void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
     update();
     if (order_ == Order::backward) {
-        while (front_) {
+        while (has_front_) {
             const std::span<const std::byte> bytes = record(begin_, header(begin_).size);
             ordered_.insert(ordered_.end(), bytes.begin(), bytes.end());
             pop();
@@ -224,15 +213,8 @@ void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
         at = end;
     }
     cut(head_);
-    front_.reset();
+    has_front_ = false;
     begin_ = end_ = head_;
-}
-
-void Ring::release() noexcept {
-    if (order_ == Order::backward || released_ == begin_) return;
-    released_ = begin_;
-    // Pairs with the writer's load of data_tail: the records were read before.
-    __atomic_store_n(&page().data_tail, begin_, __ATOMIC_RELEASE);
 }
 
 std::uint64_t Ring::newest_time() {

@@ -4,8 +4,10 @@
 
 #include <linux/perf_event.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,14 +55,24 @@ class Ring {
     void update();
     /// The oldest record that was not removed; null if there is none. Its payload is valid until
     /// release().
-    [[nodiscard]] const RingRecord* front() const noexcept { return front_ ? &*front_ : nullptr; }
+    [[nodiscard]] const RingRecord* front() const noexcept {
+        return has_front_ ? &front_ : nullptr;
+    }
     /// Removes front(). Skips records of unknown type. Throws Error if the next one is bad.
-    void pop();
+    void pop() {
+        begin_ = end_;
+        if (!pop_usual()) pop_any();
+    }
     /// Removes all records, oldest first, whatever their type. Adds them to `pieces`, each of which
     /// has whole records and is valid until release(). Calls update().
     void take_all(std::vector<std::span<const std::byte>>& pieces);
     /// Gives the space of removed records back to the writer.
-    void release() noexcept;
+    void release() noexcept {
+        if (order_ == Order::backward || released_ == begin_) return;
+        released_ = begin_;
+        // Pairs with the writer's load of data_tail: the records were read before.
+        __atomic_store_n(&page().data_tail, begin_, __ATOMIC_RELEASE);
+    }
     /// Records that were not removed take half of the ring or more.
     [[nodiscard]] bool half_full() const noexcept { return head_ - begin_ >= size_ / 2; }
     /// Time of the newest record up to the last update(), removed or not; 0 if there was none.
@@ -71,6 +83,36 @@ class Ring {
     [[nodiscard]] perf_event_mmap_page& page() const noexcept {
         return *reinterpret_cast<perf_event_mmap_page*>(memory_.data());
     }
+    template <typename Number>
+    static Number number(std::span<const std::byte> bytes, std::size_t offset) noexcept {
+        Number value{};
+        std::memcpy(&value, bytes.data() + offset, sizeof(value));
+        return value;
+    }
+    // Of at least sample_head bytes.
+    static RingRecord sample(std::span<const std::byte> bytes) noexcept {
+        return {.id = number<std::uint64_t>(bytes, 8),
+                .time = number<std::uint64_t>(bytes, 16),
+                .cpu = number<int>(bytes, 24),
+                .payload = bytes.subspan(sample_head)};
+    }
+    // A sample in one piece, as nearly all records are. All else, and all errors, are left to
+    // pop_any(). The header is copied, since the memory may change between check and use.
+    bool pop_usual() noexcept {
+        const auto begin = static_cast<std::size_t>(end_ & (size_ - 1));
+        const auto left = static_cast<std::size_t>(std::min(head_ - end_, size_ - begin));
+        if (left < sample_head) return false;  // backward: 0
+        const auto next = number<perf_event_header>(data_, begin);
+        if (next.type != PERF_RECORD_SAMPLE || next.size < sample_head || next.size > left ||
+            next.size % sizeof(std::uint64_t) != 0)
+            return false;
+        end_ += next.size;
+        front_ = sample(data_.subspan(begin, next.size));
+        has_front_ = true;
+        newest_ = front_.time;
+        return true;
+    }
+    void pop_any();
     void copy(std::uint64_t at, std::span<std::byte> to) const noexcept;
     [[nodiscard]] perf_event_header header(std::uint64_t at) const;
     [[nodiscard]] std::span<const std::byte> record(std::uint64_t at, std::size_t size);
@@ -93,7 +135,8 @@ class Ring {
     bool listed_ = false;                   // backward: positions_ was filled
     std::vector<std::uint64_t> positions_;  // backward: of records not removed, newest first
     std::uint64_t newest_ = 0;              // time of the last front()
-    std::optional<RingRecord> front_;
+    bool has_front_ = false;
+    RingRecord front_;
     std::vector<std::byte> wrapped_;  // the record that wraps around
     std::vector<std::byte> ordered_;  // backward: of take_all()
 };

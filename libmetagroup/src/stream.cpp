@@ -138,8 +138,7 @@ std::span<const std::span<const std::byte>> Stream::read_records() & {
     state_->pieces.clear();
     if (state_->options.overwrite && state_->sampler->running) return {};
     if (state_->sampler->running) state_->follow_members(detail::monotonic_ns());
-    for (detail::Ring& ring : state_->sampler->rings)
-        ring.take_all(state_->pieces);
+    state_->reader.take_all(state_->pieces);
     return state_->pieces;
 }
 

@@ -5,12 +5,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "fake_ring.hpp"
 #include "helpers.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/instruction_counter.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using metagroup::Cause;
@@ -28,9 +30,10 @@ constexpr std::uint64_t all = UINT64_MAX;
 // Rings of CPUs 0, 1..., each with a member whose identifier is 10 more than the CPU.
 class FakeSampler final : public Sampler {
   public:
-    explicit FakeSampler(std::size_t cpus, Ring::Order order = Ring::Order::forward) {
+    explicit FakeSampler(std::size_t cpus, Ring::Order order = Ring::Order::forward,
+                         std::size_t ring_size = FakeRing::page) {
         for (std::size_t cpu = 0; cpu < cpus; ++cpu) {
-            fakes.emplace_back();
+            fakes.emplace_back(ring_size);
             rings.emplace_back(fakes[cpu].fd(), 0, fakes[cpu].bytes(), order,
                                "ring " + std::to_string(cpu));
             origins.push_back({10 + cpu, cpu, metagroup::ReadFormat::group});
@@ -289,6 +292,30 @@ TEST_CASE("deadlines are read without allocating") {
     CHECK(read == 4000);
 }
 
+TEST_CASE("a sample takes few instructions") {
+    constexpr std::uint32_t cpus = 8;
+    FakeSampler sampler(cpus, Ring::Order::forward, 2 * FakeRing::page);
+    DeadlineReader reader(sampler, period);
+    for (std::uint64_t round = 1; round <= 128; ++round) {
+        for (std::uint32_t cpu = 0; cpu < cpus; ++cpu)
+            REQUIRE(sampler.write(cpu, round * period));
+    }
+    // Half of them at each call.
+    const auto instructions = count_instructions([&] {
+        std::uint64_t samples = 0;
+        std::uint64_t sum = 0;
+        for (const Deadline& deadline : reader.read(0)) {
+            for (const metagroup::Sample& one : deadline) {
+                sum += one.lost() + *one.raw(0);
+                ++samples;
+            }
+        }
+        if (samples != 64 * cpus || sum == 0) throw std::logic_error("not half of them");
+    });
+    if (!instructions) SKIP("processes may not be traced here");
+    CHECK(*instructions / (64 * cpus) < 200);
+}
+
 TEST_CASE("a sample of no member, and one that is no payload, are refused") {
     FakeSampler unknown(1);
     DeadlineReader first(unknown, period);
@@ -302,6 +329,41 @@ TEST_CASE("a sample of no member, and one that is no payload, are refused") {
     cut.fakes[0].write(sample({10, 100, 0}, Bytes(8)));
     CHECK_THAT(error_from([&] { static_cast<void>(second.read(0)); }).what(),
                ContainsSubstring("its 8 bytes are no payload of read format 0x8"));
+}
+
+TEST_CASE("a payload is checked even if it is as long as the one before") {
+    FakeSampler sampler(1);
+    DeadlineReader reader(sampler, period);
+    sampler.write(0, 100);
+    CHECK(text(reader.read(0)) == "100: 0@100");
+    Bytes counts = FakeSampler::counts(0, 200);
+    counts.at(metagroup::detail::sample_head) = std::byte{1};  // event; there are two
+    sampler.fakes[0].write(counts);
+    CHECK(error_from([&] { static_cast<void>(reader.read(0)); }).cause() == Cause::bad_ring);
+}
+
+TEST_CASE("deadlines go on behind a record that was refused") {
+    FakeSampler sampler(1);
+    DeadlineReader reader(sampler, period);
+    sampler.write(0, 100);
+    sampler.fakes[0].write(record(PERF_RECORD_LOST_SAMPLES, Bytes(8)));
+    sampler.write(0, 200);
+    CHECK(error_from([&] { static_cast<void>(reader.read(0)); }).cause() == Cause::bad_ring);
+    CHECK(text(reader.read(0)) == "200: 0@200");
+}
+
+TEST_CASE("samples that were held back can be taken as records") {
+    FakeSampler sampler(2);
+    DeadlineReader reader(sampler, period);
+    sampler.write(0, 100);
+    CHECK(reader.read(0).empty());
+    std::vector<std::span<const std::byte>> pieces;
+    reader.take_all(pieces);
+    REQUIRE(pieces.size() == 1);
+    CHECK(std::ranges::equal(pieces[0], FakeSampler::counts(0, 100)));
+    sampler.write(0, 200);
+    sampler.write(1, 200);
+    CHECK(text(reader.read(0)) == "200: 0@200 1@200");
 }
 
 TEST_CASE("times that cannot be right do no harm") {
