@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT
 // usage: stream_ipc [{EVENT,EVENT} [SECONDS]]
 // Samples instructions per cycle of every CPU 10000 times a second, or the ratio of two other
-// events. Prints every second, since the start: the lowest and highest ratio between two samples,
-// the samples, and those lost.
+// events. Prints at every full second, since the start: the lowest and highest ratio between two
+// samples, the samples, and those lost.
 #include <algorithm>
 #include <cstdio>
-#include <exception>
 #include <metagroup/stream.hpp>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 struct Cpu {
-    double cycles = 0, instructions = 0, lowest = 1e9, highest = 0;
-    unsigned long samples = 0, lost = 0;
+    std::uint64_t cycles = 0, instructions = 0, samples = 0, lost = 0;
+    double lowest = 1e9, highest = 0;
 };
 
 int main(int argc, char** argv) try {
@@ -21,35 +21,32 @@ int main(int argc, char** argv) try {
     options.groups = metagroup::parse_events(argc > 1 ? argv[1] : "{cycles,instructions}");
     if (options.groups.size() != 1 || options.groups[0].events.size() != 2)
         throw std::invalid_argument("give one group of two events, as in {cycles,instructions}");
-    int seconds = argc > 2 ? std::stoi(argv[2]) : -1;  // -1: no limit
+    int seconds = argc > 2 ? std::stoi(argv[2]) : 0;  // 0: no limit
 
     auto group = metagroup::MetaGroup::open(options);
     std::vector<Cpu> cpus(group.members().size());
     auto stream = metagroup::Stream::start(group, {.period = std::chrono::microseconds(100)});
-    for (auto next = stream.first_ns() + 1'000'000'000; seconds != 0;) {
-        if (stream.wait(std::chrono::seconds(1)) == metagroup::Stream::Wake::ended) break;
+    while (stream.wait(std::chrono::seconds(1)) != metagroup::Stream::Wake::ended) {
         for (const metagroup::Deadline& deadline : stream.read()) {
             for (const metagroup::Sample& sample : deadline) {
                 Cpu& cpu = cpus[sample.index()];
                 cpu.lost += sample.lost();
                 if (sample.lost() > 0) continue;
                 ++cpu.samples;
-                const double cycles = static_cast<double>(*sample.raw(0)) - cpu.cycles;
-                const double instructions = static_cast<double>(*sample.raw(1)) - cpu.instructions;
+                const auto cycles = *sample.raw(0) - std::exchange(cpu.cycles, *sample.raw(0));
+                const auto done = *sample.raw(1) - std::exchange(cpu.instructions, *sample.raw(1));
                 if (cycles == 0) continue;  // idle
-                cpu.cycles += cycles;
-                cpu.instructions += instructions;
-                cpu.lowest = std::min(cpu.lowest, instructions / cycles);
-                cpu.highest = std::max(cpu.highest, instructions / cycles);
+                const double ratio = double(done) / double(cycles);
+                cpu.lowest = std::min(cpu.lowest, ratio);
+                cpu.highest = std::max(cpu.highest, ratio);
             }
-            if (deadline.time_ns() < next || seconds == 0) continue;
+            if (deadline.time_ns() % 1'000'000'000 != 0) continue;
             for (std::size_t i = 0; i < cpus.size(); ++i)
                 std::printf("CPU %3d %8.3g to %8.3g, %lu samples, %lu lost\n",
                             group.members()[i].cpu, std::min(cpus[i].lowest, cpus[i].highest),
                             cpus[i].highest, cpus[i].samples, cpus[i].lost);
             std::fflush(stdout);
-            next += 1'000'000'000;
-            --seconds;
+            if (--seconds == 0) return 0;
         }
     }
 } catch (const std::exception& error) {
