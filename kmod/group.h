@@ -44,7 +44,7 @@ struct mg_stats {
  * @selected:		CPUs to bring up to date: cpus.mask or @selected_mask
  * @targets:		CPUs to interrupt: @selected or @ipi_mask
  * @swept_all:		the last sweep selected all CPUs
- * @migrated:		a sweep has followed a member to another CPU
+ * @migrated:		the last sweep has followed a member to another CPU
  * @raw:		payloads gathered for a RAW read
  * @raw_size:		bytes at @raw
  * @stats:		statistics of sweeps

@@ -101,8 +101,6 @@ void mg_handle_sweep(const struct mg_handle *handle, const struct cpumask *req_m
 	struct mg_group *group = handle->group;
 
 	mg_sweep(group, req_mask);
-	if (unlikely(group->migrated)) {
-		group->migrated = false;
+	if (unlikely(group->migrated))
 		mg_stream_update(handle->stream);
-	}
 }

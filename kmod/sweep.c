@@ -233,6 +233,7 @@ void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
 	trace_perf_metagroup_sweep_begin(group);
 	mg_sweep_select(group, req_mask);
 	mg_sweep_prepare(group);
+	group->migrated = false;
 	do {
 		group->cpus.sink = mg_frames_sink(&group->frames);
 		mg_sweep_start_clock(group);
