@@ -24,6 +24,10 @@ void append(Bytes& bytes, const Object& object) {
     std::memcpy(&bytes[end], &object, sizeof(object));
 }
 
+/// Of a group, with both times.
+inline constexpr auto timed = static_cast<std::uint32_t>(
+    ReadFormat::group | ReadFormat::total_time_enabled | ReadFormat::total_time_running);
+
 struct Event {
     std::uint64_t value = 0;
     std::uint64_t id = 0;

@@ -2,19 +2,15 @@
 // The types of the public API: views of temporaries do not compile, since they would dangle, and
 // every aggregate can be initialised by any of its members. A member without a default initialiser
 // does not compile, since warnings are errors.
-#include <catch2/catch_test_macros.hpp>
-#include <metagroup/cpu_list.hpp>
 #include <metagroup/delta.hpp>
 #include <metagroup/known_events.hpp>
 #include <metagroup/live_group.hpp>
 #include <metagroup/mapping.hpp>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/stream.hpp>
-#include <optional>
-#include <string>
 #include <type_traits>
-#include <utility>
-#include <vector>
+
+#include "helpers.hpp"
 
 using namespace metagroup;
 

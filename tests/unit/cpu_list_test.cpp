@@ -1,24 +1,10 @@
 // SPDX-License-Identifier: MIT
-#include "metagroup/cpu_list.hpp"
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
-#include <stdexcept>
-#include <vector>
-
 #include "helpers.hpp"
+#include "metagroup/topology.hpp"
 #include "support/fake_system.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
-using metagroup::Cause;
-using metagroup::CpuList;
-using metagroup::Error;
-using metagroup::test::error_from;
+using namespace metagroup::test;
+using namespace metagroup;
 
 namespace {
 std::vector<int> numbers(const CpuList& list) {
@@ -95,7 +81,7 @@ TEST_CASE("a CPU list made of numbers is checked like a text") {
 }
 
 TEST_CASE("the words of a CPU list are replaced by lists of the system") {
-    const metagroup::test::FakeSystem fake;
+    const FakeSystem fake;
     const auto parsed = [&](const char* word) {
         return metagroup::detail::parse_cpu_list(word, fake.paths).to_string();
     };
@@ -133,4 +119,41 @@ TEST_CASE("the mask of a CPU list has a bit for each CPU, in words of 64") {
     CHECK(words(CpuList({0, 1, 63})) == Words{0x8000000000000003});
     CHECK(words(CpuList({64})) == Words{0, 1});
     CHECK(words(CpuList({3, 130})) == Words{8, 0, 4});
+}
+
+TEST_CASE("each CPU has its core, die, socket and node") {
+    TempTree tree;
+    tree.file("cpu/cpu0/topology/physical_package_id", "0")
+        .file("cpu/cpu0/topology/die_id", "1")
+        .file("cpu/cpu0/topology/core_id", "2")
+        .file("cpu/cpu10/topology/physical_package_id", "3")
+        .file("cpu/cpu10/topology/die_id", "4")
+        .file("cpu/cpu10/topology/core_id", "5")
+        .file("node/node6/cpulist", "10")
+        .file("node/node7/cpulist", "0-3")
+        .file("node/node8/cpulist", "");
+    const auto places = read_topology(tree.path());
+    REQUIRE(places.size() == 11);
+    CHECK(places[0] == CpuPlace{.socket = 0, .die = 1, .core = 2, .node = 7});
+    CHECK(places[10] == CpuPlace{.socket = 3, .die = 4, .core = 5, .node = 6});
+}
+
+TEST_CASE("files of a CPU that are missing leave its place unknown") {
+    TempTree tree;
+    tree.file("cpu/cpu0/topology/physical_package_id", "-1")
+        .file("cpu/cpu0/topology/core_id", "1")
+        .file("cpu/cpu1/online", "0")
+        .file("cpu/cpufreq/policy0", "")
+        .file("node/online", "0");
+    const auto places = read_topology(tree.path());
+    REQUIRE(places.size() == 2);
+    CHECK(places[0] == CpuPlace{.socket = -1, .die = -1, .core = 1, .node = -1});
+    CHECK(places[1] == CpuPlace{});
+    CHECK(read_topology(tree.path() + "/none").empty());
+}
+
+TEST_CASE("every CPU of this machine that is online has a core") {
+    const auto places = read_topology();
+    for (const int cpu : CpuList::online())
+        CHECK(places.at(static_cast<std::size_t>(cpu)).core >= 0);
 }

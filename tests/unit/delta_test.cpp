@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/delta.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <optional>
-#include <stdexcept>
-#include <vector>
+#include <thread>
 
+#include "fake_module.hpp"
+#include "helpers.hpp"
+#include "metagroup/live_group.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/frame_builder.hpp"
 
-using metagroup::Delta;
-using metagroup::Match;
-using metagroup::ReadFormat;
-using metagroup::Snapshot;
 using namespace metagroup::test;
+using namespace metagroup;
 
 namespace {
-
-constexpr std::uint32_t timed = static_cast<std::uint32_t>(
-    ReadFormat::group | ReadFormat::total_time_enabled | ReadFormat::total_time_running);
 
 Frame frame(std::uint32_t member, std::uint64_t time, std::uint64_t count,
             std::uint64_t enabled = 0, std::uint64_t running = 0) {
@@ -58,7 +52,7 @@ TEST_CASE("a delta can be walked, also if the older snapshot has fewer or other 
     const Delta delta(older, newer);
     std::vector<Match> matches;
     std::vector<std::optional<std::uint64_t>> counts;
-    for (const metagroup::MemberDelta& member : delta) {
+    for (const MemberDelta& member : delta) {
         matches.push_back(member.match());
         counts.push_back(member.raw(0));
     }
@@ -140,4 +134,87 @@ TEST_CASE("a delta does not allocate") {
     CHECK(allocations.count() == 0);
     CHECK(count == 2);
     CHECK(removed == 1);
+}
+
+namespace {
+
+LiveGroup count_clock(Backend backend = Backend::per_fd) {
+    need_software_events();
+    MetaGroup::Options options;
+    options.groups = parse_events("cpu-clock");
+    options.backend = backend;
+    options.start_disabled = true;
+    options.device = FakeModule::path();
+    return LiveGroup::open(options);
+}
+
+void go_offline(LiveGroup& live) {
+    stop_clocks();
+    live.read();
+    std::this_thread::sleep_for(kLongStop);
+    live.read();
+    REQUIRE(live.offline() == CpuList::online());
+}
+
+}  // namespace
+
+TEST_CASE("a live group counts on all CPUs from the beginning") {
+    LiveGroup live = count_clock();
+    CHECK(live.group().members().size() == CpuList::online().size());
+    CHECK(live.delta()[0].raw(0) == 0);
+    live.read();
+    CHECK(live.delta()[0].raw(0) > 0);
+    CHECK(live.newest().sequence() == 2);
+    CHECK(live.offline().empty());
+    CHECK_FALSE(live.reopen());
+}
+
+TEST_CASE("a live group does not allocate while all its CPUs are online") {
+    LiveGroup live = count_clock();
+    const AllocationCounter allocations;
+    live.read();
+    live.reopen();
+    CHECK(allocations.count() == 0);
+}
+
+TEST_CASE("a live group counts again on CPUs that are back") {
+    LiveGroup live = count_clock();
+    go_offline(live);
+    CHECK(live.delta()[0].raw(0) == 0);
+    REQUIRE(live.reopen());
+    CHECK(live.problem().empty());
+    CHECK(live.offline().empty());
+    CHECK(live.newest().sequence() == 1);
+    CHECK(live.delta()[0].raw(0) == 0);
+    live.read();
+    CHECK(live.delta()[0].raw(0) > 0);
+    CHECK_FALSE(live.reopen());
+}
+
+TEST_CASE("a live group that cannot be opened again stays as it is, and says why") {
+    LiveGroup live = count_clock(Backend::automatic);
+    go_offline(live);
+    {
+        FakeModule module;
+        module.max_members = 0;
+        CHECK_FALSE(live.reopen());
+    }
+    CHECK_THAT(live.problem(), ContainsSubstring("limits"));
+    CHECK(live.offline() == CpuList::online());
+    live.read();
+    CHECK(live.delta()[0].raw(0) == 0);
+    CHECK(live.reopen());
+    CHECK(live.problem().empty());
+}
+
+TEST_CASE("a sweep that fails leaves a live group with the snapshot before") {
+    FakeModule module;
+    LiveGroup live = count_clock(Backend::module);
+    live.read();
+    const auto sequence = live.newest().sequence();
+    module.fail_reads = 1;
+    CHECK_THROWS_AS(live.read(), Error);
+    CHECK(live.newest().sequence() == sequence);
+    live.read();
+    CHECK(live.delta().elapsed_ns() > 0);
 }

@@ -1,32 +1,15 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/device.hpp"
 
-#include <fcntl.h>
-
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
-#include <metagroup/detail/unique_fd.hpp>
-#include <metagroup/mapping.hpp>
 #include <type_traits>
-#include <utility>
 
 #include "fake_module.hpp"
 #include "helpers.hpp"
+#include "metagroup/mapping.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using metagroup::Cause;
-using metagroup::CpuList;
-using metagroup::Device;
-using metagroup::EventGroup;
-using metagroup::Format;
-using metagroup::parse_events;
-using metagroup::Snapshot;
-using metagroup::Status;
-using metagroup::detail::UniqueFd;
+using namespace metagroup::detail;
 using namespace metagroup::test;
+using namespace metagroup;
 
 TEST_CASE("a missing device names the module") {
     const auto error = error_from([] { Device::open("/nonexistent/perf_metagroup"); });
@@ -183,7 +166,7 @@ TEST_CASE("a call that a signal interrupted begins again") {
     interrupted([&] { device.enable(); });
     interrupted([&] { device.disable(); });
     interrupted([&] { device.reset(); });
-    interrupted([&] { metagroup::Mapping{device}; });
+    interrupted([&] { Mapping{device}; });
     interrupted([&] { device.detach(0); });
 }
 
@@ -255,4 +238,75 @@ TEST_CASE("a moved descriptor has one owner") {
     third = std::move(second);
     CHECK(third.get() == number);
     CHECK_FALSE(is_open(replaced));
+}
+
+namespace {
+struct Mapped {
+    const FakeModule module;
+    Device device = device_with_member();
+    Mapping mapping{device};
+};
+}  // namespace
+
+TEST_CASE_METHOD(Mapped, "a mapping shows what the last sweep found") {
+    const auto before = mapping.view().sequence();
+    device.sweep();
+    REQUIRE(mapping.view().size() == 1);
+    CHECK(mapping.view().sequence() == before + 1);
+    CHECK(mapping.view()[0].payload());
+}
+
+TEST_CASE_METHOD(Mapped, "a copy of a mapping stays what it was") {
+    Snapshot copy;
+    mapping.read(copy);
+    const auto sequence = copy.sequence();
+    device.sweep();
+    CHECK(copy.sequence() == sequence);
+    CHECK(mapping.view().sequence() == sequence + 1);
+}
+
+TEST_CASE("a snapshot that has moved is mapped anew") {
+    FakeModule module;
+    Device device = device_with_member();
+    Mapping viewed(device);
+    module.headroom = 4096;
+    device.sweep();
+    CHECK(viewed.view().size() == 1);
+
+    module.headroom = 8192;
+    device.sweep();
+    Snapshot copy;
+    viewed.read(copy);
+    CHECK(copy.size() == 1);
+}
+
+TEST_CASE_METHOD(Mapped, "a view stays what it was through one sweep") {
+    const auto view = mapping.view();
+    const auto time = view[0].time_ns();
+    device.sweep();
+    CHECK(view[0].time_ns() == time);
+    CHECK(mapping.view().sequence() == view.sequence() + 1);
+}
+
+TEST_CASE("a mapping can be moved") {
+    const FakeModule module;
+    const Device device = device_with_member();
+    Mapping first(device);
+    Mapping second = std::move(first);
+    CHECK(second.view().size() == 1);
+    first = std::move(second);
+    CHECK(first.view().size() == 1);
+}
+
+TEST_CASE("a module that cannot map says that it is too old") {
+    FakeModule module;
+    const Device device = Device::open(FakeModule::path());
+    module.map_errno = ENODEV;
+    const auto old = error_from([&] { Mapping{device}; });
+    CHECK(old.cause() == Cause::wrong_module);
+    CHECK(old.remedy() == "install a newer one");
+    module.map_errno = ENOMEM;
+    const auto memory = error_from([&] { Mapping{device}; });
+    CHECK(memory.cause() == Cause::no_memory);
+    CHECK(memory.failed() == "cannot map the meta-group");
 }

@@ -1,40 +1,18 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/event_group.hpp"
 
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
 #include <climits>
-#include <stdexcept>
-#include <string>
-#include <system_error>
 
 #include "helpers.hpp"
 #include "support/temp_tree.hpp"
 #include "system.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using metagroup::Cause;
-using metagroup::EventGroup;
-using metagroup::GroupSpec;
-using metagroup::parse_events;
-using metagroup::Payload;
-using metagroup::ReadFormat;
-using metagroup::detail::cgroup_root;
-using metagroup::detail::open_cgroup;
-using metagroup::test::error_from;
-using metagroup::test::TempTree;
+using namespace metagroup::detail;
 using namespace metagroup::test;
+using namespace metagroup;
 
 namespace {
 
@@ -50,7 +28,7 @@ std::optional<Payload> read(EventGroup& group, std::span<std::byte> buffer) {
 bool limit_fds(rlim_t more, bool hard) {
     rlimit limit{};
     getrlimit(RLIMIT_NOFILE, &limit);
-    const metagroup::detail::UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    const UniqueFd next(::open("/dev/null", O_RDONLY | O_CLOEXEC));
     limit.rlim_cur = static_cast<rlim_t>(next.get()) + more;
     if (hard) limit.rlim_max = limit.rlim_cur;
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
@@ -72,8 +50,8 @@ std::string outcome(Action action) {
 std::string open_with_limit(rlim_t more, bool hard) {
     std::array<int, 2> ends{};
     REQUIRE(pipe(ends.data()) == 0);
-    const metagroup::detail::UniqueFd reading(ends[0]);
-    metagroup::detail::UniqueFd writing(ends[1]);
+    const UniqueFd reading(ends[0]);
+    UniqueFd writing(ends[1]);
     const pid_t child = fork();
     REQUIRE(child >= 0);
     if (child == 0) {
@@ -150,7 +128,7 @@ TEST_CASE("releasing the leader closes its descriptor") {
 
 TEST_CASE("a CPU that the machine lacks is an error that names it") {
     need_software_events();
-    const int absent = metagroup::CpuList::possible().cpus().back() + 1;
+    const int absent = CpuList::possible().cpus().back() + 1;
     const auto error = error_from([&] { EventGroup::open(three_events(), absent); });
     CHECK(error.cause() == Cause::no_such_cpu);
     CHECK_THAT(error.failed(), ContainsSubstring("\"cpu-clock\""));

@@ -3,36 +3,16 @@
 
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
-#include <string>
+#include <set>
 
+#include "helpers.hpp"
+#include "metagroup/known_events.hpp"
 #include "support/fake_system.hpp"
-#include "support/temp_tree.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
-using metagroup::Cause;
-using metagroup::Error;
-using metagroup::EventSpec;
-using metagroup::detail::parse_format;
-using metagroup::detail::pfm_encode;
-using metagroup::detail::pfm_events;
-using metagroup::detail::pfm_variants;
-using metagroup::detail::PfmEvent;
-using metagroup::detail::PfmStatus;
-using metagroup::detail::SpecError;
-using metagroup::detail::SysfsPmu;
-using metagroup::detail::SystemPaths;
-using metagroup::detail::tracepoint_id;
-using metagroup::detail::tracepoint_names;
+using namespace metagroup::detail;
+using namespace metagroup::test;
+using namespace metagroup;
 
 namespace {
 
@@ -62,7 +42,7 @@ struct FakePmus {
             .file("uncore/events/energy.unit", "Joules");
         paths.pmus = tree.path();
     }
-    metagroup::test::TempTree tree;
+    TempTree tree;
     SystemPaths paths;
 
     [[nodiscard]] EventSpec encode(const char* pmu, const char* terms) const {
@@ -253,7 +233,7 @@ TEST_CASE("an event with unit masks has a variant for each that libpfm4 takes") 
 
 namespace {
 
-struct FakeTracefs : metagroup::test::FakeSystem {
+struct FakeTracefs : FakeSystem {
     FakeTracefs()
         : FakeSystem({{"tracing/events/sched/sched_waking/id", "315"},
                       {"tracing/events/sched/filter", "none"},
@@ -314,4 +294,81 @@ TEST_CASE("the list of tracepoints leaves control files out") {
     CHECK(tracepoint_names(fake.paths) == std::vector<std::string>{"irq:irq_handler_entry",
                                                                    "odd:odd", "sched:sched_switch",
                                                                    "sched:sched_waking"});
+}
+
+namespace {
+
+struct FakeSources : FakeSystem {
+    FakeSources()
+        : FakeSystem({{"pmus/uncore/events/of-a-core", "event=?"},
+                      {"pmus/uncore/events/of a blank", "event=0x03"},
+                      {"tracing/events/ftrace/print/format", ""}}) {}
+    [[nodiscard]] std::vector<KnownEvent> events() const { return known_events(paths); }
+    [[nodiscard]] KnownEvent event(const std::string& name) const {
+        for (const KnownEvent& event : events()) {
+            if (event.name == name) return event;
+        }
+        return {};
+    }
+};
+
+}  // namespace
+
+TEST_CASE("known events have PMU, unit and source") {
+    const FakeSources fake;
+    CHECK(fake.event("cycles").pmu == "hardware");
+    CHECK(fake.event("page-faults").pmu == "software");
+    CHECK(fake.event("LLC-load-misses").pmu == "cache");
+    CHECK(fake.event("LLC-load-misses").description == "last-level cache: load-misses");
+    CHECK(fake.event("LLC-load-misses").source == "perf");
+    const KnownEvent energy = fake.event("uncore/energy/");
+    CHECK(energy.pmu == "uncore");
+    CHECK(energy.description == "event=0x02");
+    CHECK(energy.unit == "Joules");
+    CHECK(energy.source == "sysfs");
+    CHECK(fake.event("sched:sched_switch").pmu == "tracepoint");
+    CHECK(fake.event("sched:sched_switch").source == "tracefs");
+}
+
+TEST_CASE("every known event can be parsed") {
+    const FakeSources fake;
+    REQUIRE_FALSE(fake.events().empty());
+    for (const KnownEvent& event : fake.events()) {
+        CAPTURE(event.name);
+        CHECK_NOTHROW(metagroup::detail::parse_events(event.name, fake.paths));
+    }
+}
+
+TEST_CASE("every known event of this machine can be parsed") {
+    for (const KnownEvent& event : known_events()) {
+        CAPTURE(event.name);
+        CHECK_NOTHROW(metagroup::parse_events(event.name));
+    }
+}
+
+TEST_CASE("no event is known twice") {
+    std::set<std::string> names;
+    for (const KnownEvent& event : known_events()) {
+        CAPTURE(event.name);
+        CHECK(names.insert(event.name).second);
+    }
+    CHECK(names.contains("cycles"));
+}
+
+TEST_CASE("the events of libpfm4's PMU perf are listed under the names of perf only") {
+    const auto events = known_events();
+    CHECK(std::none_of(events.begin(), events.end(), [](const KnownEvent& event) {
+        return event.name.starts_with("PERF_COUNT_") || event.pmu == "perf";
+    }));
+}
+
+TEST_CASE("names of several PMUs are found") {
+    const std::array events{PfmEvent{"pmu0", "A", ""}, PfmEvent{"pmu0", "B", ""},
+                            PfmEvent{"pmu1", "A", ""}};
+    CHECK(shared_names(events) == std::set<std::string>{"A"});
+}
+
+TEST_CASE("similar events are found by a typing error") {
+    CHECK(similar_events("cycels") == std::vector<std::string>{"cycles"});
+    CHECK(similar_events("zzzzzzzzzz").empty());
 }

@@ -1,38 +1,22 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/event_spec.hpp"
 
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
-#include <string>
-
 #include "event_sources.hpp"
 #include "helpers.hpp"
 #include "support/fake_system.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
-using metagroup::Cause;
-using metagroup::Error;
-using metagroup::EventSpec;
-using metagroup::GroupSpec;
-using metagroup::detail::apply_modifiers;
-using metagroup::detail::looks_like_modifiers;
-using metagroup::detail::parse_modifiers;
-using metagroup::detail::SpecError;
-using metagroup::test::error_from;
+using namespace metagroup::detail;
+using namespace metagroup::test;
+using namespace metagroup;
 
 namespace {
 
-struct Parser : metagroup::test::FakeSystem {
+struct Parser : FakeSystem {
     Parser()
         : FakeSystem({{"pmus/msr/events/broken", "event=0x02"},
                       {"pmus/msr/events/broken.scale", "much"}}) {}
     [[nodiscard]] std::vector<GroupSpec> parse(std::string_view text) const {
-        return metagroup::detail::parse_events(text, paths);
+        return parse_events(text, paths);
     }
     [[nodiscard]] EventSpec one(std::string_view text) const {
         const auto groups = parse(text);
@@ -259,7 +243,7 @@ TEST_CASE("an event that goes on behind a NUL is refused at its place") {
 }
 
 TEST_CASE("software events are known on this machine") {
-    CHECK(metagroup::parse_events("{cpu-clock,page-faults}").size() == 1);
+    CHECK(parse_events("{cpu-clock,page-faults}").size() == 1);
 }
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Errors, software events and stopped groups for unit tests.
+// For most unit tests: Catch2, errors, software events and stopped groups.
 #pragma once
 
 #include <fcntl.h>
@@ -8,18 +8,32 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
+#include <metagroup/cpu_list.hpp>
 #include <metagroup/detail/unique_fd.hpp>
 #include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
+#include <optional>
+#include <stdexcept>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace metagroup::test {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 
 // The Error that an action throws, to check its parts.
 template <typename Action>

@@ -1,37 +1,16 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/metagroup.hpp"
 
-#include <fcntl.h>
-
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_exception.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
 #include <cstring>
-#include <filesystem>
 #include <metagroup/delta.hpp>
-#include <stdexcept>
 #include <thread>
 
 #include "fake_module.hpp"
 #include "helpers.hpp"
 #include "support/allocation_counter.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using Catch::Matchers::MessageMatches;
-using metagroup::Backend;
-using metagroup::Cause;
-using metagroup::CpuList;
-using metagroup::Delta;
-using metagroup::Error;
-using metagroup::MetaGroup;
-using metagroup::parse_events;
-using metagroup::Snapshot;
-using metagroup::Status;
 using namespace metagroup::test;
+using namespace metagroup;
 
 namespace {
 
@@ -41,6 +20,12 @@ MetaGroup::Options options(const char* events, Backend backend) {
     options.backend = backend;
     options.device = FakeModule::path();
     return options;
+}
+
+MetaGroup::Options on_one_cpu(const char* events, Backend backend = Backend::per_fd) {
+    MetaGroup::Options one = options(events, backend);
+    one.cpus = CpuList({first_cpu()});
+    return one;
 }
 
 std::size_t open_fds() {
@@ -148,8 +133,7 @@ TEST_CASE("the per_fd backend shows disabled members") {
 TEST_CASE("the module backend keeps the descriptors of siblings only") {
     need_software_events();
     const FakeModule module;
-    MetaGroup::Options wanted = options("{cpu-clock,page-faults,cs},dummy", Backend::module);
-    wanted.cpus = CpuList({first_cpu()});
+    MetaGroup::Options wanted = on_one_cpu("{cpu-clock,page-faults,cs},dummy", Backend::module);
     const MetaGroup mg = MetaGroup::open(wanted);
     REQUIRE(module.attached_fds.size() == 2);
     for (const int fd : module.attached_fds)
@@ -162,8 +146,7 @@ TEST_CASE("the module backend keeps the descriptors of siblings only") {
 TEST_CASE("many groups are attached in batches of 64") {
     need_software_events();
     const FakeModule module;
-    MetaGroup::Options wanted = options("dummy", Backend::module);
-    wanted.cpus = CpuList({first_cpu()});
+    MetaGroup::Options wanted = on_one_cpu("dummy", Backend::module);
     wanted.groups.assign(150, wanted.groups.front());
     const MetaGroup mg = MetaGroup::open(wanted);
     CHECK(module.batches == std::vector<std::size_t>{64, 64, 22});
@@ -187,9 +170,8 @@ TEST_CASE("a meta-group that fails to open leaves nothing open") {
 TEST_CASE("more members than the module allows is an error, not a fallback") {
     FakeModule module;
     module.max_members = 1;
-    MetaGroup::Options wanted = options("dummy,cs", Backend::automatic);
-    wanted.cpus = CpuList({first_cpu()});
-    const Error error = error_from([&] { MetaGroup::open(wanted); });
+    const Error error =
+        error_from([] { MetaGroup::open(on_one_cpu("dummy,cs", Backend::automatic)); });
     CHECK(error.cause() == Cause::too_many_members);
     CHECK_THAT(error.reason(), ContainsSubstring("1 members"));
 }
@@ -279,14 +261,6 @@ TEST_CASE("backends have names") {
 
 namespace {
 
-MetaGroup::Options on_one_cpu(const char* events) {
-    MetaGroup::Options options;
-    options.groups = metagroup::parse_events(events);
-    options.cpus = metagroup::CpuList({first_cpu()});
-    options.backend = Backend::per_fd;
-    return options;
-}
-
 Status status(MetaGroup& mg) {
     Snapshot shot;
     mg.read(shot);
@@ -313,7 +287,7 @@ TEST_CASE("a group of a cgroup that does not run stands still, but has its sibli
     MetaGroup mg = [&] {
         try {
             return MetaGroup::open(options);
-        } catch (const metagroup::Error& error) {
+        } catch (const Error& error) {
             SKIP(error.what());
             throw;
         }
@@ -339,14 +313,10 @@ TEST_CASE("reading and decoding do not allocate once the snapshot is large enoug
     need_software_events();
     const FakeModule module;
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);
-    MetaGroup::Options options;
-    options.groups = metagroup::parse_events("{cpu-clock,page-faults},cs");
-    options.backend = backend;
-    options.device = FakeModule::path();
-    MetaGroup mg = MetaGroup::open(options);
+    MetaGroup mg = MetaGroup::open(options("{cpu-clock,page-faults},cs", backend));
     Snapshot older;
     Snapshot newer;
-    const metagroup::CpuList cpus = metagroup::CpuList::online();
+    const CpuList cpus = CpuList::online();
     mg.read(older);
     mg.read(newer, cpus);
     double sum = 0;

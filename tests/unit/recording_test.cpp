@@ -1,25 +1,18 @@
 // SPDX-License-Identifier: MIT
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <map>
 #include <metagroup/recording.hpp>
 #include <metagroup/recording_writer.hpp>
 #include <random>
-#include <stdexcept>
-#include <string>
 
 #include "helpers.hpp"
 #include "own_timer.hpp"
 #include "support/synthetic_stream.hpp"
 #include "support/temp_tree.hpp"
 
-using namespace metagroup;
 using namespace metagroup::test;
-using Catch::Matchers::ContainsSubstring;
+using namespace metagroup;
 using Kind = RecordedEntry::Kind;
 
 namespace {
