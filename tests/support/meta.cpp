@@ -194,7 +194,7 @@ Framed take_apart(const Bytes& bytes, bool swept) {
     std::memcpy(&framed.head, bytes.data(), sizeof(framed.head));
 
     const perf_metagroup_snapshot& head = framed.head;
-    demand(head.size >= sizeof(head), "snapshot.size");
+    demand(head.size >= sizeof(head) && head.size % 64 == 0, "snapshot.size");
     demand(head.flags == 0, "snapshot.flags");
     for (const __u64 word : head.reserved)
         demand(word == 0, "snapshot.reserved");

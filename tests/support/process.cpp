@@ -118,12 +118,6 @@ pid_t start(const Body& body) {
     ::_exit(255);
 }
 
-int end(pid_t child) {
-    int status = 0;
-    check(::waitpid(child, &status, 0), "waitpid");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
-}
-
 int answer(int socket, Identity identity, const detail::Action& action, std::size_t size) {
     constexpr int kept = 3;
     check(::dup2(socket, kept), "dup2");
@@ -169,8 +163,14 @@ std::vector<Fd> receive_fds(int socket) {
     return fds;
 }
 
+int exit_status(pid_t child) {
+    int status = 0;
+    check(::waitpid(child, &status, 0), "waitpid");
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 255;
+}
+
 int in_child(const std::function<int()>& body) {
-    return end(start(body));
+    return exit_status(start(body));
 }
 
 const char* name(Identity identity) {
@@ -190,7 +190,7 @@ const char* name(Identity identity) {
 }
 
 int identity_error(Identity identity) {
-    return end(start([identity] {
+    return exit_status(start([identity] {
         try {
             become(identity);
             return 0;
@@ -212,7 +212,7 @@ void detail::run_as(Identity identity, std::span<const int> fds, const Action& a
     send_fds(here.get(), fds);
     const ssize_t got = ::read(here.get(), result, size);
     here.reset();
-    if (end(child) != 0 || got != static_cast<ssize_t>(size))
+    if (exit_status(child) != 0 || got != static_cast<ssize_t>(size))
         throw std::runtime_error(std::string("no result of ") + name(identity));
 }
 

@@ -2,6 +2,8 @@
 // Child processes: with other credentials, and with descriptors that were sent to them.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstddef>
 #include <functional>
@@ -19,7 +21,10 @@ using Fd = ::metagroup::detail::UniqueFd;
 void send_fds(int socket, std::span<const int> fds);
 std::vector<Fd> receive_fds(int socket);
 
-// The exit status of a child that runs `body`; 255 if that throws or the child is killed.
+// The exit status of a child, once it has ended; 255 if it was killed.
+int exit_status(pid_t child);
+
+// That of a child that runs `body`; 255 if that throws or the child is killed.
 int in_child(const std::function<int()>& body);
 
 enum class Identity {

@@ -1,27 +1,12 @@
 // SPDX-License-Identifier: MIT
 // ATTACH: groups that can be members, and the reasons of refusals.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-
-#include <fcntl.h>
 #include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 
-#include <array>
-#include <atomic>
 #include <barrier>
-#include <cerrno>
-#include <chrono>
 #include <new>
-#include <stdexcept>
-#include <thread>
 
-#include "support/background.hpp"
-#include "support/cpus.hpp"
-#include "support/faults.hpp"
-#include "support/meta.hpp"
-#include "support/perf.hpp"
+#include "fixtures.hpp"
 
 using namespace metagroup::test;
 
@@ -110,7 +95,7 @@ TEST_CASE("A group belongs to one meta-group at most, also through a duplicate d
 TEST_CASE("A refusal of a busy group leaves the meta-group as it was") {
     const EventGroup owned = open_group(0, 0, 1);
     const EventGroup small = open_group(0, 0, 1, true);
-    const EventGroup large = open_group(0, kTimes | PERF_FORMAT_GROUP, 20);
+    const EventGroup large = open_group(0, kTimed, 20);
     const Meta owner, meta;
     REQUIRE(owner.attach(owned) == 0);
     REQUIRE(meta.attach(small) == 0);
@@ -132,13 +117,8 @@ TEST_CASE("A refusal of a busy group leaves the meta-group as it was") {
 
 TEST_CASE("One of two handles that attach the same groups in opposite orders succeeds") {
     constexpr int kRounds = 200;
-    const auto cpus = online_cpus();
-    std::vector<EventGroup> groups;
-    std::vector<int> forwards;
-    for (std::size_t i = 0; i < 64; ++i) {
-        groups.push_back(open_group(cpus[i % cpus.size()], 0, 1, true));
-        forwards.push_back(groups.back().leader());
-    }
+    const auto groups = open_in_turn(64, 0);
+    const auto forwards = leaders_of(groups);
     const std::vector<int> backwards(forwards.rbegin(), forwards.rend());
 
     int none = 0, both = 0;
@@ -280,8 +260,7 @@ TEST_CASE("An ATTACH whose answer cannot be written ends while a reader holds th
 }
 
 TEST_CASE("Members go on when the caller has closed their descriptors") {
-    auto groups = open_everywhere(0, 1);
-    const Meta meta(groups);
+    auto [groups, meta] = attached(open_everywhere(0, 1));
     groups.clear();
     const Bytes first = meta.read();
     burn_ms(2);
@@ -305,13 +284,8 @@ TEST_CASE("There may be more members than open files") {
 }
 
 TEST_CASE("Groups of an ATTACH that fails can be attached at once") {
-    const auto cpus = online_cpus();
-    std::vector<EventGroup> groups;
-    std::vector<int> leaders;
-    for (std::size_t i = 0; i < 64; ++i) {
-        groups.push_back(open_group(cpus[i % cpus.size()], 0, 1, true));
-        leaders.push_back(groups.back().leader());
-    }
+    const auto groups = open_in_turn(64, 0);
+    const auto leaders = leaders_of(groups);
     const Meta owner(groups.back());
     Background failing([&] {
         if (Meta().attach(leaders) != -EBUSY) throw std::runtime_error("ATTACH");

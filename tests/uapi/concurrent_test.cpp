@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: MIT
 // Reads while members, siblings and CPUs change, and enter and leave idle all the time.
-#include <catch2/catch_test_macros.hpp>
-
 #include <sched.h>
 #include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <atomic>
-#include <chrono>
 #include <exception>
 #include <random>
 #include <ranges>
-#include <stdexcept>
-#include <thread>
-#include <utility>
 
 #include "fixtures.hpp"
-#include "support/background.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP;
 
 // Copies the mapped snapshot and checks it. Maps it again when it has moved.
 class Reader {
@@ -126,7 +113,7 @@ class Preemption {
 struct QuietGroups {
     std::vector<EventGroup> groups;
     Meta meta;
-    explicit QuietGroups(int events) : groups(open_core_everywhere(kFormat, events)), meta(groups) {
+    explicit QuietGroups(int events) : groups(open_core_everywhere(kTimed, events)), meta(groups) {
         REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
         REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
     }
@@ -137,8 +124,7 @@ struct QuietGroups {
 
 TEST_CASE("A SCHED_FIFO reader does not wait for a sweep that it interrupts") {
     const OnFirstCpu here;
-    const auto base = open_everywhere(kFormat, 2);
-    const Meta meta(base);
+    const auto [base, meta] = attached(open_everywhere(kTimed, 2));
     Reader read(meta);
     std::atomic<std::chrono::nanoseconds> longest{};
     Background reader([&, started = false]() mutable {
@@ -152,7 +138,7 @@ TEST_CASE("A SCHED_FIFO reader does not wait for a sweep that it interrupts") {
     repeat_for(
         long_time(4s),
         [&] {
-            const EventGroup group = open_group(online_cpus().back(), kFormat, 1);
+            const EventGroup group = open_group(online_cpus().back(), kTimed, 1);
             perf_metagroup_attach out{};
             REQUIRE(meta.attach(group, &out) == 0);
             for (int i = 0; i < 20; ++i)
@@ -168,17 +154,16 @@ TEST_CASE("A SCHED_FIFO reader does not wait for a sweep that it interrupts") {
 
 TEST_CASE("No copy of a mapped snapshot is torn while members and siblings change") {
     const auto cpus = online_cpus();
-    const auto base = open_everywhere(kFormat, 2);
-    const Meta meta(base);
+    const auto [base, meta] = attached(open_everywhere(kTimed, 2));
     Reader one(meta), two(meta);
-    const auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat);
+    const auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, kTimed);
     std::array threads{
         Background([&] { one(); }), Background([&] { two(); }),
         Background([&] { must(meta.sweep() >= 0, "SWEEP"); }),
         Background([&] { must(!meta.read().empty(), "read"); }),
         // Sometimes so many members that the snapshot moves.
         Background([&, i = std::size_t{0}]() mutable {
-            const EventGroup group = open_group(cpus[i++ % cpus.size()], kFormat, 1);
+            const EventGroup group = open_group(cpus[i++ % cpus.size()], kTimed, 1);
             perf_metagroup_attach out{};
             must(meta.attach(group, &out) == 0, "ATTACH");
             std::this_thread::yield();
@@ -218,7 +203,7 @@ TEST_CASE("Readers follow a snapshot that moves") {
         std::vector<EventGroup> groups;
         const Mapping first(meta);
         for (std::size_t i = 0; i < 200; ++i) {
-            groups.push_back(open_group(cpus[i % cpus.size()], kFormat, 1));
+            groups.push_back(open_group(cpus[i % cpus.size()], kTimed, 1));
             REQUIRE(meta.attach(groups.back()) == 0);
         }
         reads.stop();
@@ -307,7 +292,7 @@ TEST_CASE("A reset of members of CPUs that become idle at once is not lost") {
 TEST_CASE("Quiet sweeps continue during CPU hotplug, attach, detach and close of other groups") {
     const QuietGroups quiet(2);
     const auto cpus = online_cpus();
-    const auto attr = core_or_skip(kFormat);
+    const auto attr = core_or_skip(kTimed);
     const auto attach_new = [&](const Meta& meta, int cpu) -> std::optional<unsigned> {
         const Fd fd(open_event(attr, -1, cpu, -1));
         if (!fd) return {};  // its CPU is offline

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Counters of all kinds: software events, and the test PMU's and the processor's, which are few.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <chrono>
-#include <optional>
-#include <thread>
-
 #include "fixtures.hpp"
-#include "support/background.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;
@@ -18,13 +9,11 @@ namespace {
 
 enum Kind { software, testpmu, hardware };
 
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP;
-
-// Words of a payload in kFormat; the counts follow.
+// Words of a payload in kTimed; the counts follow.
 constexpr std::size_t kEnabled = 1, kRunning = 2, kFirst = 3;
 
-// Those of `first` and the following that this machine has.
-Kind any_from(Kind first) {
+// One of `first` and the following that this machine has.
+Kind any_kind(Kind first = software) {
     std::vector<Kind> kinds;
     for (const Kind kind : {software, testpmu, hardware})
         if (kind >= first && (kind == software || (kind == testpmu && testpmu_event(0)) ||
@@ -32,15 +21,6 @@ Kind any_from(Kind first) {
             kinds.push_back(kind);
     if (kinds.empty()) SKIP("neither are there hardware counters nor is metagroup_testpmu loaded");
     return GENERATE_COPY(from_range(kinds));
-}
-
-Kind any_kind() {
-    return any_from(software);
-}
-
-// Of counters that are few.
-Kind any_counter() {
-    return any_from(testpmu);
 }
 
 // Clocks, or cycles and instructions; emulations may have cycles only.
@@ -55,8 +35,8 @@ std::vector<perf_event_attr> events_of(Kind kind, std::uint64_t read_format, int
     return attrs;
 }
 
-EventGroup open_pair(Kind kind, int cpu, std::uint64_t read_format = kFormat) {
-    return group_of(cpu, events_of(kind, read_format, 2));
+EventGroup open_pair(Kind kind, int cpu) {
+    return group_of(cpu, events_of(kind, kTimed, 2));
 }
 
 std::vector<EventGroup> open_all(Kind kind, std::uint64_t read_format, int number,
@@ -65,14 +45,11 @@ std::vector<EventGroup> open_all(Kind kind, std::uint64_t read_format, int numbe
     if (kind == software) return open_everywhere(read_format, number, disabled);
     auto attrs = events_of(kind, read_format, number);
     attrs.front().disabled = disabled;
-    std::vector<EventGroup> groups;
-    for (const int cpu : online_cpus())
-        groups.push_back(group_of(cpu, attrs));
-    return groups;
+    return group_everywhere(attrs);
 }
 
 EventGroup open_pinned(Kind kind, int cpu) {
-    auto attrs = events_of(kind, kFormat, 1);
+    auto attrs = events_of(kind, kTimed, 1);
     attrs.front().pinned = 1;
     return group_of(cpu, attrs);
 }
@@ -108,8 +85,7 @@ TEST_CASE("Stopped counters read the same bytes as their own reads, in every rea
         ++formats;
         for (int events = 1; events <= most; ++events) {
             CAPTURE(kind, read_format, events);
-            const auto groups = open_all(kind, read_format, events, true);
-            const Meta meta(groups);
+            const auto [groups, meta] = attached(open_all(kind, read_format, events, true));
             count_and_stop(meta);
             REQUIRE(meta.read() == concatenated(groups));
         }
@@ -122,8 +98,8 @@ TEST_CASE("Running counters are read between two reads of their own", "[hardware
     const Kind kind = any_kind();
     const std::uint64_t group_bit = GENERATE(0, PERF_FORMAT_GROUP);
     CAPTURE(kind, group_bit);
-    const auto groups = open_all(kind, kTimes | group_bit, kind == software ? 4 : 2);
-    const Meta meta(groups);
+    const auto [groups, meta] =
+        attached(open_all(kind, kTimes | group_bit, kind == software ? 4 : 2));
     for (int round = 0; round < 200; ++round)
         require_between_own_reads(meta, groups);
 }
@@ -132,7 +108,7 @@ TEST_CASE("Running counters and times advance from one read to the next, sibling
           "[hardware]") {
     // No read(2) of a member in between, which would refresh what a sweep does not.
     const Kind kind = any_kind();
-    const std::uint64_t read_format = GENERATE(0, kTimes, kFormat);
+    const std::uint64_t read_format = GENERATE(0, kTimes, kTimed);
     CAPTURE(kind, read_format);
     const int events = kind == hardware ? 2 : 3;
     // Cycles stand still in idle.
@@ -162,10 +138,7 @@ TEST_CASE("Running counters and times advance from one read to the next, sibling
 TEST_CASE("Leaders and siblings are stopped, reset and started together", "[hardware]") {
     const Kind kind = any_kind();
     CAPTURE(kind);
-    std::vector<EventGroup> groups;
-    for (const int cpu : online_cpus())
-        groups.push_back(open_pair(kind, cpu));
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(group_everywhere(events_of(kind, kTimed, 2)));
     const OnFirstCpu here;
     burn_ms(2);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
@@ -194,10 +167,9 @@ TEST_CASE("Leaders and siblings are stopped, reset and started together", "[hard
 
 TEST_CASE("More groups than a CPU's counters are multiplexed, and all reads are between their own",
           "[hardware]") {
-    const Kind kind = any_counter();
+    const Kind kind = any_kind(testpmu);
     CAPTURE(kind);
-    const auto groups = open_too_many(kind, online_cpus().back());
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_too_many(kind, online_cpus().back()));
     std::size_t ran = 0, waited = 0;
     const auto end = std::chrono::steady_clock::now() + 1s;
     while (std::chrono::steady_clock::now() < end) {
@@ -221,7 +193,7 @@ TEST_CASE("More groups than a CPU's counters are multiplexed, and all reads are 
 }
 
 TEST_CASE("Scaled counts agree with those of a group that was never multiplexed", "[hardware]") {
-    const Kind kind = any_counter();
+    const Kind kind = any_kind(testpmu);
     const int cpu = online_cpus().back();
     const EventGroup reference = open_pinned(kind, cpu);
     const auto sharing = open_too_many(kind, cpu);
@@ -247,10 +219,10 @@ TEST_CASE("Scaled counts agree with those of a group that was never multiplexed"
 }
 
 TEST_CASE("A pinned group for which no counter is left is in error", "[hardware]") {
-    const Kind kind = any_counter();
+    const Kind kind = any_kind(testpmu);
     const int cpu = online_cpus().back();
     const auto groups = open_too_many_pinned(kind, cpu);
-    const EventGroup fine = open_group(cpu, kFormat, 1);
+    const EventGroup fine = open_group(cpu, kTimed, 1);
     const Meta meta(groups, fine);
     const auto failed = static_cast<unsigned>(groups.size() - 1);
     const std::size_t payload = 4 * sizeof(std::uint64_t);
@@ -272,10 +244,9 @@ TEST_CASE("A pinned group for which no counter is left is in error", "[hardware]
 
 TEST_CASE("A pinned group in error counts when enabled after a counter has become free",
           "[hardware]") {
-    const Kind kind = any_counter();
+    const Kind kind = any_kind(testpmu);
     CAPTURE(kind);
-    auto groups = open_too_many_pinned(kind, online_cpus().back());
-    const Meta meta(groups);
+    auto [groups, meta] = attached(open_too_many_pinned(kind, online_cpus().back()));
     REQUIRE(meta.detach(0) == 0);
     groups.erase(groups.begin());
     REQUIRE(read_framed(meta).frames.back().record.status == PERF_METAGROUP_ERROR);
@@ -290,7 +261,7 @@ TEST_CASE("A pinned group in error counts when enabled after a counter has becom
 TEST_CASE("Sweeps continue while other groups are opened and closed", "[hardware]") {
     const Kind kind = any_kind();
     CAPTURE(kind);
-    const auto groups = open_all(kind, kFormat, 2);
+    const auto groups = open_all(kind, kTimed, 2);
     const auto cpus = online_cpus();
     const Meta meta(groups);
     Background others([&] {
@@ -304,4 +275,130 @@ TEST_CASE("Sweeps continue while other groups are opened and closed", "[hardware
         [&] { return others.rounds() >= 3; });
     others.stop();
     REQUIRE(others.rounds() >= 3);
+}
+
+// The processor's own counters: instructions, interrupts, counts of more than 32 bits.
+
+namespace {
+
+constexpr std::uint64_t kWrap = std::uint64_t{1} << 32;
+
+// Cycles of a busy CPU, counted three times: by the one wide counter, if there is one, and by two
+// of 32 bits. Without one wrap, the counts differ.
+struct Cycles {
+    int cpu = online_cpus().back();
+    BusyCpu busy{cpu};
+    std::vector<EventGroup> groups;
+    Meta meta;
+
+    Cycles() {
+        need_hardware();
+        for (int i = 0; i < 3; ++i)
+            groups.emplace_back().add(hardware_event(PERF_COUNT_HW_CPU_CYCLES, 0), cpu);
+        REQUIRE(meta.attach(groups) == 0);
+    }
+
+    std::vector<std::uint64_t> counts() const { return words(meta.read()); }
+};
+
+std::uint64_t least(const std::vector<std::uint64_t>& counts) {
+    return *std::min_element(counts.begin(), counts.end());
+}
+
+void require_agreement(const std::vector<std::uint64_t>& counts) {
+    CAPTURE(counts);
+    REQUIRE(*std::max_element(counts.begin(), counts.end()) - least(counts) < kWrap / 8);
+}
+
+}  // namespace
+
+TEST_CASE("Instructions are counted", "[hardware]") {
+    need_hardware();
+    if (!has_instructions()) SKIP("this processor, or its emulation, does not count instructions");
+    const OnFirstCpu here;
+    auto attr = hardware_event(PERF_COUNT_HW_INSTRUCTIONS, kTimed);
+    attr.exclude_kernel = 1;
+    const auto [group, meta] = attached(group_of(online_cpus().front(), {attr}));
+    const std::atomic<bool> stop = false;
+    const auto count_of_loop = [&](int rounds) {
+        const auto before = words(meta.read())[kFirst];
+        for (int i = 0; i < rounds && !stop; ++i) {
+        }
+        return words(meta.read())[kFirst] - before;
+    };
+    // One round takes a handful of instructions, and what surrounds the loop but a few thousand.
+    const auto once = count_of_loop(1'000'000), twice = count_of_loop(2'000'000);
+    CAPTURE(once, twice);
+    REQUIRE(once > 3'000'000);
+    REQUIRE(once < 20'000'000);
+    REQUIRE(twice > once * 18 / 10);
+    REQUIRE(twice < once * 22 / 10);
+}
+
+TEST_CASE("Hardware siblings of a software leader are read with it", "[hardware]") {
+    need_hardware();
+    const auto cycles = hardware_event(PERF_COUNT_HW_CPU_CYCLES, kTimed);
+    const auto groups =
+        group_everywhere({software_event(PERF_COUNT_SW_CPU_CLOCK, kTimed), cycles,
+                          software_event(PERF_COUNT_SW_PAGE_FAULTS, kTimed), cycles});
+    const Meta meta(groups);
+    {
+        const OnFirstCpu here;
+        const auto first = words(meta.read());
+        burn_ms(2);
+        const auto second = words(meta.read());
+        REQUIRE(second[kFirst + 1] > first[kFirst + 1]);
+        REQUIRE(second[kFirst + 3] > first[kFirst + 3]);
+    }
+    for (int round = 0; round < 100; ++round)
+        require_between_own_reads(meta, groups);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(meta.read() == concatenated(groups));
+}
+
+TEST_CASE("Counters that interrupt often are read between two reads of their own", "[hardware]") {
+    need_hardware();
+    auto attr = hardware_event(PERF_COUNT_HW_CPU_CYCLES, kTimed);
+    attr.sample_period = 500'000;
+    const auto [groups, meta] = attached(group_everywhere({attr, attr}));
+    for (int round = 0; round < 500; ++round)
+        require_between_own_reads(meta, groups);
+    REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(meta.read() == concatenated(groups));
+}
+
+TEST_CASE("Counts that are read often grow beyond 32 bits", "[hardware]") {
+    const Cycles cycles;
+    const auto end = std::chrono::steady_clock::now() + 60s;
+    auto last = cycles.counts();
+    while (least(last) < kWrap + kWrap / 4) {
+        REQUIRE(std::chrono::steady_clock::now() < end);
+        require_between_own_reads(cycles.meta, cycles.groups);
+        const auto now = cycles.counts();
+        for (std::size_t i = 0; i < now.size(); ++i) {
+            CAPTURE(i, last, now);
+            REQUIRE(last[i] < now[i]);
+        }
+        require_agreement(now);
+        last = now;
+        std::this_thread::sleep_for(5ms);
+    }
+}
+
+TEST_CASE("Counts that are not read for a while grow beyond 32 bits", "[hardware]") {
+    const Cycles cycles;
+    const auto begin = cycles.counts()[0];
+    std::this_thread::sleep_for(200ms);
+    const auto soon = cycles.counts()[0];
+    REQUIRE(soon > begin);
+    const std::chrono::duration<double> enough = 200ms * (1.5 * kWrap / double(soon - begin));
+    CAPTURE(begin, soon, enough.count());
+    REQUIRE(enough < 60s);
+    std::this_thread::sleep_for(enough);
+
+    const auto later = cycles.counts();
+    require_agreement(later);
+    REQUIRE(least(later) > kWrap);
+    REQUIRE(cycles.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+    REQUIRE(cycles.meta.read() == concatenated(cycles.groups));
 }

@@ -1,50 +1,30 @@
 // SPDX-License-Identifier: MIT
 // Injected faults: every allocation of every call fails once, and every copy to and from the user.
-#include <catch2/catch_test_macros.hpp>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <cstring>
-#include <functional>
 #include <iostream>
-#include <thread>
 
 #include "fixtures.hpp"
-#include "support/faults.hpp"
-#include "support/stream.hpp"
 
 using namespace metagroup::test;
 
 namespace {
 
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-
 // So many that to attach all of them makes the module enlarge what it has.
 constexpr std::size_t kGroups = 40;
 
-void need_faults() {
-    if (!prepare_faults()) SKIP("this kernel injects no faults (CONFIG_FAULT_INJECTION)");
-}
-
-std::vector<EventGroup> open_stopped_groups() {
-    const auto cpus = online_cpus();
-    std::vector<EventGroup> groups;
-    for (std::size_t i = 0; i < kGroups; ++i)
-        groups.push_back(open_group(cpus[i % cpus.size()], kFormat, 1, true));
-    return groups;
-}
+struct Faults {
+    Faults() {
+        if (!prepare_faults()) SKIP("this kernel injects no faults (CONFIG_FAULT_INJECTION)");
+        groups = open_in_turn(kGroups, kFull);
+    }
+    std::vector<EventGroup> groups;  // stopped
+};
 
 // A meta-group of which the first `members` groups are members.
 struct World {
-    World(const std::vector<EventGroup>& all, std::size_t members) : groups(all) {
+    World(const std::vector<EventGroup>& all, std::size_t members)
+        : groups(all), leaders(leaders_of(all)) {
         for (std::size_t i = 0; i < members; ++i)
             REQUIRE(meta.attach(all[i]) == 0);
-        for (const EventGroup& group : all)
-            leaders.push_back(group.leader());
     }
 
     // INFO and GET_MEMBER.
@@ -144,15 +124,13 @@ World grown(std::vector<EventGroup>& groups) {
     World world(groups, groups.size());
     world.grows = true;
     for (int i = 0; i < 200; ++i)
-        groups[0].add(software_event(PERF_COUNT_SW_DUMMY, kFormat), online_cpus().front());
+        groups[0].add(software_event(PERF_COUNT_SW_DUMMY, kFull), online_cpus().front());
     return world;
 }
 
 }  // namespace
 
-TEST_CASE("Open without memory fails, and the next one works", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "Open without memory fails, and the next one works", "[fault]") {
     Fd fd;
     const auto counts = fail_each(
         "open", [&] { return World(groups, 1); },
@@ -164,9 +142,7 @@ TEST_CASE("Open without memory fails, and the next one works", "[fault]") {
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE("Attach without memory attaches nothing", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "Attach without memory attaches nothing", "[fault]") {
     const auto counts = fail_each(
         "attach", [&] { return World(groups, 1); },
         [&](const World& world) { return world.meta.attach(std::span(world.leaders).subspan(1)); },
@@ -174,18 +150,14 @@ TEST_CASE("Attach without memory attaches nothing", "[fault]") {
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE("DETACH succeeds, or it fails and changes nothing", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "DETACH succeeds, or it fails and changes nothing", "[fault]") {
     fail_each(
         "detach", [&] { return World(groups, 3); },
         [](const World& world) { return world.meta.detach(2); },
         [](const World& world) { REQUIRE(world.meta.info().members == 2); });
 }
 
-TEST_CASE("A change of the format that fails changes nothing", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A change of the format that fails changes nothing", "[fault]") {
     fail_each(
         "format", [&] { return World(groups, 2); },
         [](const World& world) { return world.meta.set_format(PERF_METAGROUP_FORMAT_FRAMED); },
@@ -194,9 +166,7 @@ TEST_CASE("A change of the format that fails changes nothing", "[fault]") {
         });
 }
 
-TEST_CASE("A change of the mode without memory changes nothing", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A change of the mode without memory changes nothing", "[fault]") {
     constexpr unsigned long kMode = PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED;
     const auto counts = fail_each(
         "mode", [&] { return World(groups, 2); },
@@ -205,9 +175,7 @@ TEST_CASE("A change of the mode without memory changes nothing", "[fault]") {
     REQUIRE(counts.faults > 0);
 }
 
-TEST_CASE("GET_MEMBER without memory fails, and the next one succeeds", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "GET_MEMBER without memory fails, and the next one succeeds", "[fault]") {
     std::array<__u64, 4> ids{};
     const auto counts = fail_each(
         "member", [&] { return World(groups, 2); },
@@ -222,9 +190,8 @@ TEST_CASE("GET_MEMBER without memory fails, and the next one succeeds", "[fault]
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE("A mapping without memory fails, and the next one shows the snapshot", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A mapping without memory fails, and the next one shows the snapshot",
+                 "[fault]") {
     void* at = MAP_FAILED;
     std::size_t size = 0;
     const auto counts = fail_each(
@@ -251,9 +218,8 @@ TEST_CASE("A mapping without memory fails, and the next one shows the snapshot",
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE("A stream without memory does not start, and the next one does", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A stream without memory does not start, and the next one does",
+                 "[fault]") {
     perf_metagroup_stream arg{};
     const auto counts = fail_each(
         "stream", [&] { return World(groups, kGroups); },
@@ -269,9 +235,8 @@ TEST_CASE("A stream without memory does not start, and the next one does", "[fau
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE("A ring without memory is not mapped, and is when there is some", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A ring without memory is not mapped, and is when there is some",
+                 "[fault]") {
     perf_metagroup_stream arg{};
     void* at = MAP_FAILED;
     const auto counts = fail_each(
@@ -288,9 +253,7 @@ TEST_CASE("A ring without memory is not mapped, and is when there is some", "[fa
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE("ATTACH during a stream without memory attaches nothing", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "ATTACH during a stream without memory attaches nothing", "[fault]") {
     perf_metagroup_stream arg{};
     const auto counts = fail_each(
         "attach, streaming", [&] { return streaming(groups, 1, arg); },
@@ -303,9 +266,8 @@ TEST_CASE("ATTACH during a stream without memory attaches nothing", "[fault]") {
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE("A read that fails loses nothing, in both formats, of all CPUs or some", "[fault]") {
-    need_faults();
-    const auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A read that fails loses nothing, in both formats, of all CPUs or some",
+                 "[fault]") {
     Bytes buffer(64 * 1024);
     std::array<__u64, 1> cpus{1};
     for (const unsigned format : kFormats) {
@@ -323,9 +285,8 @@ TEST_CASE("A read that fails loses nothing, in both formats, of all CPUs or some
     }
 }
 
-TEST_CASE("A read for which a group has grown is right in spite of any fault", "[fault]") {
-    need_faults();
-    auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A read for which a group has grown is right in spite of any fault",
+                 "[fault]") {
     Bytes buffer(64 * 1024);
     // More than is needed is allocated first, so that one fault does not fail the read.
     const auto counts = fail_each(
@@ -335,9 +296,8 @@ TEST_CASE("A read for which a group has grown is right in spite of any fault", "
     REQUIRE(counts.no_memory == 0);
 }
 
-TEST_CASE("A group that has grown is stale without pages, and a later read is right", "[fault]") {
-    need_faults();
-    auto groups = open_stopped_groups();
+TEST_CASE_METHOD(Faults, "A group that has grown is stale without pages, and a later read is right",
+                 "[fault]") {
     Bytes buffer(64 * 1024);
     const World world = grown(groups);
     for (const unsigned format : kFormats) {

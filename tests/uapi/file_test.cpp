@@ -1,30 +1,13 @@
 // SPDX-License-Identifier: MIT
 // The device as a file: operations, lifetime, fdinfo and tracepoints.
-#include <catch2/catch_test_macros.hpp>
-
-#include <fcntl.h>
-#include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <array>
-#include <atomic>
-#include <cerrno>
-#include <chrono>
-#include <fstream>
 #include <sstream>
-#include <thread>
 
 #include "fixtures.hpp"
 #include "measure/measure.hpp"
-#include "support/faults.hpp"
-#include "support/process.hpp"
 
 using namespace metagroup::test;
 
@@ -46,17 +29,12 @@ TEST_CASE("The device is a character device of root alone") {
 }
 
 TEST_CASE("The file has no position") {
-    const EventGroup group = open_group(0, 0, 1);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, 0, 1));
     char buffer[64];
-    REQUIRE(::lseek(meta.fd(), 0, SEEK_SET) == -1);
-    REQUIRE(errno == ESPIPE);
-    REQUIRE(::lseek(meta.fd(), 0, SEEK_CUR) == -1);
-    REQUIRE(errno == ESPIPE);
-    REQUIRE(::pread(meta.fd(), buffer, sizeof(buffer), 0) == -1);
-    REQUIRE(errno == ESPIPE);
-    REQUIRE(::pread(meta.fd(), buffer, sizeof(buffer), 8) == -1);
-    REQUIRE(errno == ESPIPE);
+    REQUIRE(error_of(::lseek(meta.fd(), 0, SEEK_SET)) == ESPIPE);
+    REQUIRE(error_of(::lseek(meta.fd(), 0, SEEK_CUR)) == ESPIPE);
+    REQUIRE(error_of(::pread(meta.fd(), buffer, sizeof(buffer), 0)) == ESPIPE);
+    REQUIRE(error_of(::pread(meta.fd(), buffer, sizeof(buffer), 8)) == ESPIPE);
     REQUIRE(meta.read(buffer, sizeof(buffer)) == 8);
 }
 
@@ -64,30 +42,25 @@ TEST_CASE("The file can be neither written nor spliced") {
     const Meta meta;
     std::array<int, 2> pipe{};
     REQUIRE(::pipe(pipe.data()) == 0);
-    REQUIRE(::write(meta.fd(), "x", 1) == -1);
-    REQUIRE(errno == EINVAL);
-    REQUIRE(::splice(meta.fd(), nullptr, pipe[1], nullptr, 64, 0) == -1);
-    REQUIRE(errno == EINVAL);
+    REQUIRE(error_of(::write(meta.fd(), "x", 1)) == EINVAL);
+    REQUIRE(error_of(::splice(meta.fd(), nullptr, pipe[1], nullptr, 64, 0)) == EINVAL);
     ::close(pipe[0]);
     ::close(pipe[1]);
 }
 
 TEST_CASE("readv reads each buffer by itself, and each must hold the whole snapshot") {
-    const EventGroup group = open_group(0, 0, 1, true);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, 0, 1, true));
     std::array<char, 8> first{}, second{};
     const std::array<iovec, 2> both{{{first.data(), 8}, {second.data(), 8}}};
     REQUIRE(::readv(meta.fd(), both.data(), 2) == 16);
     const std::array<iovec, 2> halves{{{first.data(), 4}, {second.data(), 4}}};
-    REQUIRE(::readv(meta.fd(), halves.data(), 2) == -1);
-    REQUIRE(errno == ENOSPC);
+    REQUIRE(error_of(::readv(meta.fd(), halves.data(), 2)) == ENOSPC);
 }
 
 TEST_CASE("A handle opened for writing only cannot be read") {
     const Fd handle(::open(PERF_METAGROUP_DEVICE, O_WRONLY));
     char byte = 0;
-    REQUIRE(::read(handle.get(), &byte, 1) == -1);
-    REQUIRE(errno == EBADF);
+    REQUIRE(error_of(::read(handle.get(), &byte, 1)) == EBADF);
 }
 
 TEST_CASE("A forked child shares the handle") {
@@ -117,22 +90,9 @@ TEST_CASE("A handle that is passed to another process works there, without the p
         const int fd = meta.fd();
         send_fds(sockets[0], std::span(&fd, 1));
     }
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    REQUIRE(WIFEXITED(status));
-    REQUIRE(WEXITSTATUS(status) == 0);
+    REQUIRE(exit_status(child) == 0);
     ::close(sockets[0]);
     ::close(sockets[1]);
-}
-
-TEST_CASE("A process that exits with everything attached leaves nothing behind") {
-    const EventGroup group = open_group(0, 0, 1);
-    const int status = in_child([&] {
-        const Meta* leaked = new Meta;
-        return leaked->attach(group) == 0 ? 0 : 1;
-    });
-    REQUIRE(status == 0);
-    REQUIRE(Meta().attach(group) == 0);
 }
 
 TEST_CASE("A process that is killed in the middle of reads leaves nothing behind") {
@@ -168,8 +128,7 @@ TEST_CASE("A signal ends the wait for the sweep of another thread") {
     // The other reader waits in a page fault that is not served.
     if (!SlowPage::available()) SKIP("this kernel has no userfaultfd");
     SlowPage page;
-    const EventGroup group = open_group(0, 0, 1, true);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, 0, 1, true));
     std::thread stuck([&] { meta.read(page.at(), SlowPage::kSize); });
     const bool waits = page.touched(std::chrono::minutes(1));
 
@@ -204,13 +163,11 @@ TEST_CASE("A signal ends the wait for the sweep of another thread") {
 
 TEST_CASE("The module cannot be unloaded while a handle is open") {
     const Meta meta;
-    REQUIRE(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK) == -1);
-    REQUIRE(errno == EAGAIN);
+    REQUIRE(error_of(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK)) == EAGAIN);
 }
 
 TEST_CASE("Several readers of one handle each get whole snapshots") {
-    const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 3);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kTimed, 3));
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     std::atomic<int> bad = 0;
     const auto reader = [&] {
@@ -242,8 +199,7 @@ TEST_CASE("Several meta-groups on the same CPUs are read at the same time") {
 }
 
 TEST_CASE("fdinfo lists the members and counts the sweeps") {
-    const auto groups = open_everywhere(0, 2);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(0, 2));
     groups[0].control(PERF_EVENT_IOC_DISABLE);
     for (int i = 0; i < 5; ++i)
         meta.read();
@@ -296,7 +252,7 @@ TEST_CASE("The tracepoints of a sweep show its members and the CPUs interrupted"
 }
 
 TEST_CASE("A sweep interrupts each CPU with a running member once, and no other") {
-    const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 4);
+    const auto groups = open_everywhere(kTimed, 4);
     const unsigned sweeps = 1000;
     const Meta meta(groups);
     run_on(0);

@@ -1,26 +1,52 @@
 // SPDX-License-Identifier: MIT
-// Event groups and guests' CPUs as several tests need them.
+// For most tests: Catch2, system calls, event groups and guests' CPUs.
 #pragma once
 
-#include <catch2/catch_test_macros.hpp>
-
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <fstream>
+#include <functional>
+#include <map>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "support/background.hpp"
 #include "support/cpus.hpp"
+#include "support/faults.hpp"
 #include "support/meta.hpp"
 #include "support/perf.hpp"
+#include "support/process.hpp"
+#include "support/settings.hpp"
+#include "support/stream.hpp"
 
 namespace metagroup::test {
+
+// Read formats of groups.
+constexpr std::uint64_t kIds = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
+constexpr std::uint64_t kTimed = PERF_FORMAT_GROUP | kTimes;
+constexpr std::uint64_t kFull = PERF_FORMAT_GROUP | PERF_FORMAT_ID | kTimes;
 
 constexpr unsigned kFormats[] = {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED};
 
@@ -54,6 +80,30 @@ inline EventGroup group_of(int cpu, const std::vector<perf_event_attr>& attrs) {
     return group;
 }
 
+inline std::vector<EventGroup> group_everywhere(const std::vector<perf_event_attr>& attrs) {
+    std::vector<EventGroup> groups;
+    for (const int cpu : online_cpus())
+        groups.push_back(group_of(cpu, attrs));
+    return groups;
+}
+
+// Groups of one event, on each CPU in turn.
+inline std::vector<EventGroup> open_in_turn(std::size_t number, std::uint64_t read_format,
+                                            bool disabled = true) {
+    const auto cpus = online_cpus();
+    std::vector<EventGroup> groups;
+    for (std::size_t i = 0; i < number; ++i)
+        groups.push_back(open_group(cpus[i % cpus.size()], read_format, 1, disabled));
+    return groups;
+}
+
+inline std::vector<int> leaders_of(const std::vector<EventGroup>& groups) {
+    std::vector<int> leaders;
+    for (const EventGroup& group : groups)
+        leaders.push_back(group.leader());
+    return leaders;
+}
+
 inline EventGroup open_core(int cpu, std::uint64_t read_format, int events, bool disabled = false) {
     std::vector<perf_event_attr> attrs(static_cast<std::size_t>(events), core_or_skip(read_format));
     attrs.front().disabled = disabled;
@@ -61,10 +111,7 @@ inline EventGroup open_core(int cpu, std::uint64_t read_format, int events, bool
 }
 
 inline std::vector<EventGroup> open_core_everywhere(std::uint64_t read_format, int events) {
-    std::vector<EventGroup> groups;
-    for (const int cpu : online_cpus())
-        groups.push_back(open_core(cpu, read_format, events));
-    return groups;
+    return group_everywhere({static_cast<std::size_t>(events), core_or_skip(read_format)});
 }
 
 // Context switches and page faults: every CPU can read them.
@@ -81,6 +128,22 @@ inline EventGroup open_tracepoints(int cpu, std::uint64_t read_format) {
     for (const char* name : {"sched/sched_switch", "sched/sched_waking"})
         group.add(tracepoint_event(name, read_format).value(), cpu);
     return group;
+}
+
+// The errno of a call that failed, or 0.
+inline int error_of(long result) {
+    return result < 0 ? errno : 0;
+}
+
+// Groups, or one, and a meta-group of which they are members.
+template <typename Groups>
+struct Attached {
+    Groups groups;
+    Meta meta{groups};
+};
+template <typename Groups>
+Attached<Groups> attached(Groups groups) {
+    return {std::move(groups)};
 }
 
 // Run the counters for a moment, then stop them.

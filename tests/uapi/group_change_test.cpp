@@ -1,29 +1,15 @@
 // SPDX-License-Identifier: MIT
 // Groups that change, fail or move while they are members.
-#include <catch2/catch_test_macros.hpp>
-
-#include <fcntl.h>
-#include <signal.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include "fixtures.hpp"
-#include "support/background.hpp"
-#include "support/settings.hpp"
-#include "support/stream.hpp"
 
 using namespace metagroup::test;
 
 namespace {
-
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
 bool kernel_revokes_events() {
     utsname system{};
@@ -36,12 +22,12 @@ bool kernel_revokes_events() {
 }  // namespace
 
 TEST_CASE("A group that has grown is read whole, at once") {
-    EventGroup group = open_group(0, kFormat, 1, true);
-    const EventGroup other = open_group(1, kFormat, 1, true);
+    EventGroup group = open_group(0, kFull, 1, true);
+    const EventGroup other = open_group(1, kFull, 1, true);
     const Meta meta(group, other);
     // Far more than the frame has room for at first.
     for (int events = 2; events <= 200; events += 1) {
-        group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+        group.add(software_event(PERF_COUNT_SW_DUMMY, kFull), 0);
         if (events % 33 != 0 && events != 2) continue;
         REQUIRE(meta.read() == concatenated({group.read(), other.read()}));
     }
@@ -51,8 +37,7 @@ TEST_CASE("A group that has grown is read whole, at once") {
 }
 
 TEST_CASE("A running group that grows and shrinks has a payload of its size") {
-    EventGroup group = open_group(online_cpus().back(), PERF_FORMAT_GROUP, 1);
-    const Meta meta(group);
+    auto [group, meta] = attached(open_group(online_cpus().back(), PERF_FORMAT_GROUP, 1));
     for (int round = 0; round < 50; ++round) {
         group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP), online_cpus().back());
         REQUIRE(meta.read().size() == group.read().size());
@@ -95,22 +80,6 @@ TEST_CASE("Sweeps continue while groups grow and shrink, with no record torn") {
     REQUIRE(changer.rounds() >= 3);
 }
 
-TEST_CASE("A pinned group without a counter is in error and has no payload, as with read(2)") {
-    auto attr = testpmu_or_skip(kTimes);
-    attr.pinned = 1;
-    const TestpmuCounters few(0);
-    const EventGroup failed = group_of(0, {attr});
-    const EventGroup fine = open_group(0, kTimes, 1, true);
-    const Meta meta(failed, fine);
-    REQUIRE(failed.read().empty());
-    REQUIRE(meta.read() == fine.read());
-    const Framed framed = read_framed(meta);
-    REQUIRE(framed.frames[0].record.status == PERF_METAGROUP_ERROR);
-    REQUIRE(framed.frames[0].payload.empty());
-    REQUIRE(framed.frames[1].record.status == PERF_METAGROUP_OFF);
-    REQUIRE(meta.member(0).status == PERF_METAGROUP_ERROR);
-}
-
 TEST_CASE("A pinned group in error stays so when its CPU goes offline") {
     auto attr = testpmu_or_skip(kTimes);
     attr.pinned = 1;
@@ -127,12 +96,12 @@ TEST_CASE("A pinned group in error stays so when its CPU goes offline") {
 }
 
 TEST_CASE("A group that waits for a counter is inactive and keeps its counts") {
-    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
+    const auto attr = testpmu_or_skip(kTimed);
     const TestpmuCounters few(0);
-    const EventGroup waiting = group_of(0, {attr});
-    const Meta meta(waiting);
+    const auto [waiting, meta] = attached(group_of(0, {attr}));
     const Frame frame = read_framed(meta).frames[0];
     REQUIRE(frame.record.status == PERF_METAGROUP_INACTIVE);
+    REQUIRE(meta.member(0).status == PERF_METAGROUP_INACTIVE);
     const auto payload = words(frame.payload);
     REQUIRE(payload.size() == 4);
     REQUIRE(payload[1] > 0);   // enabled
@@ -140,10 +109,9 @@ TEST_CASE("A group that waits for a counter is inactive and keeps its counts") {
     REQUIRE(payload[3] == 0);  // count
 }
 
-TEST_CASE("A group that gets its counter back is running again") {
+TEST_CASE("A member that is stopped is off, and counts again once it is started") {
     const auto attr = testpmu_or_skip(kTimes);
-    const EventGroup group = group_of(0, {attr});
-    const Meta meta(group);
+    const auto [group, meta] = attached(group_of(0, {attr}));
     group.control(PERF_EVENT_IOC_DISABLE);
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OFF);
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OFF);
@@ -151,28 +119,8 @@ TEST_CASE("A group that gets its counter back is running again") {
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("More groups than counters are multiplexed, and every read is between their own reads") {
-    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    const TestpmuCounters few(1);
-    std::vector<EventGroup> groups;
-    for (int i = 0; i < 3; ++i)
-        groups.emplace_back().add(attr, 0);
-    const Meta meta(groups);
-    bool ran = false, waited = false;
-    for (int round = 0; round < 200; ++round) {
-        require_between_own_reads(meta, groups);
-        for (unsigned number = 0; number < 3; ++number) {
-            ran |= meta.member(number).status == PERF_METAGROUP_OK;
-            waited |= meta.member(number).status == PERF_METAGROUP_INACTIVE;
-        }
-        burn_ms(1);
-    }
-    REQUIRE(ran);
-    REQUIRE(waited);
-}
-
 TEST_CASE("The error of a PMU is the error of a raw read, and one stale frame of a framed one") {
-    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
+    const auto attr = testpmu_or_skip(kTimed);
     const EventGroup bad = group_of(0, {attr});
     const EventGroup fine = open_group(1, kTimes, 1);
     const Meta meta(bad, fine);
@@ -193,9 +141,8 @@ TEST_CASE("The error of a PMU is the error of a raw read, and one stale frame of
 }
 
 TEST_CASE("A member is followed to the CPU that its PMU moves it to") {
-    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    const EventGroup group = group_of(0, {attr, attr});
-    const Meta meta(group);
+    const auto attr = testpmu_or_skip(kTimed);
+    const auto [group, meta] = attached(group_of(0, {attr, attr}));
     REQUIRE(read_framed(meta).frames[0].record.cpu == 0);
 
     testpmu_move(0, 1);
@@ -210,7 +157,7 @@ TEST_CASE("A member is followed to the CPU that its PMU moves it to") {
 }
 
 TEST_CASE("A stopped member is followed to another CPU") {
-    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
+    const auto attr = testpmu_or_skip(kTimed);
     const EventGroup group = group_of(0, {attr});
     const EventGroup fine = open_group(0, kTimes, 1);
     const Meta meta(group, fine);
@@ -225,9 +172,8 @@ TEST_CASE("A stopped member is followed to another CPU") {
 }
 
 TEST_CASE("Sweeps continue while members are moved back and forth") {
-    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
-    const EventGroup group = group_of(0, {attr, attr});
-    const Meta meta(group);
+    const auto attr = testpmu_or_skip(kTimed);
+    const auto [group, meta] = attached(group_of(0, {attr, attr}));
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     Background mover([] {
         testpmu_move(0, 1);
@@ -251,7 +197,7 @@ TEST_CASE("Sweeps continue while members are moved back and forth") {
 }
 
 TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last counts") {
-    const auto attr = testpmu_or_skip(kTimes | PERF_FORMAT_GROUP);
+    const auto attr = testpmu_or_skip(kTimed);
     if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");
     const EventGroup group = group_of(0, {attr, attr});
     const EventGroup fine = open_group(1, kTimes, 1);
@@ -271,11 +217,10 @@ TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last coun
 
 TEST_CASE("A member whose PMU is unregistered during a stream keeps its last counts in it") {
     const MaxStreamPercent no_limit(100);
-    const auto attr = testpmu_or_skip(kFormat);
+    const auto attr = testpmu_or_skip(kFull);
     if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");
     const int cpu = online_cpus().back();
-    const EventGroup group = group_of(cpu, {attr, attr});
-    const Meta meta(group);
+    const auto [group, meta] = attached(group_of(cpu, {attr, attr}));
     RunningStream stream(meta, std::chrono::milliseconds(1));
     stream.run(std::chrono::milliseconds(20));
     testpmu_set_registered(false);

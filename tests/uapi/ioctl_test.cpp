@@ -2,13 +2,6 @@
 // The ioctls: the rules of their structures, and INFO, GET_MEMBER, DETACH and the commands on all
 // members.
 #include <catch2/catch_template_test_macros.hpp>
-#include <catch2/catch_test_macros.hpp>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
-
-#include <array>
-#include <cerrno>
 #include <type_traits>
 
 #include "fixtures.hpp"
@@ -17,8 +10,6 @@
 using namespace metagroup::test;
 
 namespace {
-
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
 // One meta-group with one member, number 0, so that every call can succeed.
 struct World {
@@ -172,8 +163,7 @@ TEST_CASE("INFO shows the version, the features and the limits") {
 }
 
 TEST_CASE("INFO shows the sizes that reads need") {
-    const auto groups = open_everywhere(kTimes | PERF_FORMAT_GROUP, 3);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kTimed, 3));
     const auto info = meta.info();
     REQUIRE(meta.read().size() == info.raw_size);
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
@@ -182,8 +172,7 @@ TEST_CASE("INFO shows the sizes that reads need") {
 
 TEST_CASE("GET_MEMBER returns CPU, status, events, read format, payload size and ids") {
     const int cpu = online_cpus().back();
-    const EventGroup group = open_group(cpu, kFormat, 3);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(cpu, kFull, 3));
     std::array<__u64, 4> ids{7, 7, 7, 7};
     perf_metagroup_member arg{};
     arg.ids = address(ids.data());
@@ -192,7 +181,7 @@ TEST_CASE("GET_MEMBER returns CPU, status, events, read format, payload size and
     REQUIRE(arg.cpu == static_cast<unsigned>(cpu));
     REQUIRE(arg.status == PERF_METAGROUP_OK);
     REQUIRE(arg.events == 3);
-    REQUIRE(arg.read_format == kFormat);
+    REQUIRE(arg.read_format == kFull);
     REQUIRE(arg.payload == group.read().size());
     REQUIRE(ids[0] == group.id(0));
     REQUIRE(ids[1] == group.id(1));
@@ -201,8 +190,7 @@ TEST_CASE("GET_MEMBER returns CPU, status, events, read format, payload size and
 }
 
 TEST_CASE("GET_MEMBER writes no more ids than there is room for, and none without an address") {
-    const EventGroup group = open_group(0, kFormat, 3);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, kFull, 3));
     std::array<__u64, 2> ids{7, 7};
     perf_metagroup_member arg{};
     arg.max_ids = 8;
@@ -223,8 +211,7 @@ TEST_CASE("GET_MEMBER writes no more ids than there is room for, and none withou
 }
 
 TEST_CASE("GET_MEMBER shows that a member is disabled or enabled") {
-    const EventGroup group = open_group(0, kFormat, 2);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, kFull, 2));
     group.control(PERF_EVENT_IOC_DISABLE);
     REQUIRE(meta.member(0).status == PERF_METAGROUP_OFF);
     group.control(PERF_EVENT_IOC_ENABLE);
@@ -275,18 +262,17 @@ TEST_CASE("Numbers of detached members are not used again") {
 
 TEST_CASE("The snapshot is smaller after a large member is detached") {
     const Meta meta;
-    REQUIRE(meta.attach(open_group(0, kFormat, 40)) == 0);
+    REQUIRE(meta.attach(open_group(0, kFull, 40)) == 0);
     const auto large = meta.info().framed_size;
     REQUIRE(meta.detach(0) == 0);
-    REQUIRE(meta.attach(open_group(0, kFormat, 1)) == 0);
+    REQUIRE(meta.attach(open_group(0, kFull, 1)) == 0);
     REQUIRE(meta.info().framed_size < large);
 }
 
 TEST_CASE("ENABLE reaches siblings that were opened disabled") {
     auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
     attr.disabled = 1;
-    const EventGroup group = group_of(0, {attr, attr});
-    const Meta meta(group);
+    const auto [group, meta] = attached(group_of(0, {attr, attr}));
     REQUIRE(meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
     burn_ms(3);
     std::uint64_t sibling = 0;

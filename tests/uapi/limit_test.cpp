@@ -1,29 +1,10 @@
 // SPDX-License-Identifier: MIT
 // The limits of groups and meta-groups, and of sweeps: users without CAP_PERFMON keep to the
 // module's parameter max_sweep_rate.
-#include <catch2/catch_test_macros.hpp>
-
-#include <fcntl.h>
 #include <sched.h>
-#include <signal.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <chrono>
-#include <fstream>
-#include <map>
-#include <stdexcept>
-#include <string>
-#include <thread>
-#include <vector>
-
-#include "support/background.hpp"
-#include "support/cpus.hpp"
-#include "support/meta.hpp"
-#include "support/process.hpp"
-#include "support/settings.hpp"
+#include "fixtures.hpp"
 
 using namespace metagroup::test;
 using std::chrono::milliseconds;
@@ -31,8 +12,6 @@ using std::chrono::nanoseconds;
 using std::chrono::seconds;
 
 namespace {
-
-constexpr std::uint64_t kFormat = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
 // Nearly the most that a group may have: the kernel limits its payload to 16 KiB.
 constexpr int kManySiblings = 1000;
@@ -44,24 +23,24 @@ void allow_many_files() {
 
 void add_siblings(EventGroup& group, int cpu) {
     for (int i = 0; i < kManySiblings; ++i)
-        group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), cpu);
+        group.add(software_event(PERF_COUNT_SW_DUMMY, kIds), cpu);
 }
 
 // The least time of this many sweeps at this rate: the first does not wait, and a burst of 10 ms is
 // allowed.
 constexpr unsigned kRate = 100;
-constexpr int kSweeps = 40;
-constexpr nanoseconds kLeast = (kSweeps - 1) * nanoseconds(seconds(1)) / kRate - milliseconds(10);
+constexpr int kTurns = 40;
+constexpr nanoseconds kLeast = (kTurns - 1) * nanoseconds(seconds(1)) / kRate - milliseconds(10);
 static_assert(kLeast == milliseconds(380));
 
 // Without a limit they take much less, at one per second much longer.
-constexpr nanoseconds kNoWait = seconds(kSweeps) / 2;
+constexpr nanoseconds kNoWait = seconds(kTurns) / 2;
 
 // Of reads and sweeps in turn, each by the handle that `handle` returns for it.
 template <typename Handle>
 nanoseconds time_of_sweeps(const Handle& handle) {
     return time_of([&] {
-        for (int turn = 0; turn < kSweeps; ++turn) {
+        for (int turn = 0; turn < kTurns; ++turn) {
             const Meta& meta = handle(turn);
             char byte = 0;
             if ((turn / 4 % 2 ? meta.sweep() : meta.read(&byte, 1)) != 0)
@@ -78,7 +57,7 @@ Meta nonblocking() {
 template <typename Sweep>
 long first_error(const Sweep& sweep) {
     long result = 0;
-    for (int turn = 0; turn < kSweeps && result >= 0; ++turn)
+    for (int turn = 0; turn < kTurns && result >= 0; ++turn)
         result = sweep();
     return result;
 }
@@ -88,7 +67,7 @@ long first_error(const Sweep& sweep) {
 TEST_CASE("The largest group that the kernel allows is read whole") {
     allow_many_files();
     EventGroup group;
-    group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+    group.add(software_event(PERF_COUNT_SW_DUMMY, kIds), 0);
     add_siblings(group, 0);
     const Meta meta(group);
     REQUIRE(meta.read() == group.read());
@@ -101,7 +80,7 @@ TEST_CASE("A refused attach leaves the size of a read as it was") {
     const auto before = meta.info().framed_size;
 
     allow_many_files();
-    const auto larger = software_event(PERF_COUNT_SW_DUMMY, kFormat | kTimes);
+    const auto larger = software_event(PERF_COUNT_SW_DUMMY, kIds | kTimes);
     std::vector<EventGroup> too_many(meta.info().max_per_cpu + 1);
     for (EventGroup& group : too_many)
         group.add(larger, 0);
@@ -116,14 +95,14 @@ TEST_CASE("A group that exceeds the events of its CPU is refused, and the others
     const Meta meta;
     std::vector<EventGroup> groups(2);
     for (EventGroup& group : groups) {
-        group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+        group.add(software_event(PERF_COUNT_SW_DUMMY, kIds), 0);
         add_siblings(group, 0);
     }
     REQUIRE(meta.attach(groups) == 0);
     EventGroup third;
-    third.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+    third.add(software_event(PERF_COUNT_SW_DUMMY, kIds), 0);
     for (unsigned i = 2 * (kManySiblings + 1); i < meta.info().max_events_per_cpu; ++i)
-        third.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 0);
+        third.add(software_event(PERF_COUNT_SW_DUMMY, kIds), 0);
     REQUIRE(meta.attach(third) == -E2BIG);
     third.fds.pop_back();
     REQUIRE(meta.attach(third) == 0);
@@ -136,7 +115,7 @@ TEST_CASE("A group that outgrows the limit of its CPU is stale, and the others a
     const Meta meta;
     std::vector<EventGroup> groups;
     for (int i = 0; i < 3; ++i) {
-        groups.push_back(open_group(0, kFormat, 1, true));
+        groups.push_back(open_group(0, kIds, 1, true));
         REQUIRE(meta.attach(groups.back()) == 0);
     }
     for (EventGroup& group : groups)
@@ -159,7 +138,7 @@ TEST_CASE("A group that grows does not enlarge the frames of others") {
     std::vector<EventGroup> groups;
     for (const int cpu : online_cpus())
         for (int i = 0; i < 32; ++i)
-            groups.push_back(open_group(cpu, kFormat, 1, true));
+            groups.push_back(open_group(cpu, kIds, 1, true));
     const Meta meta(groups);
     const auto before = read_framed(meta).head;
     add_siblings(groups.front(), online_cpus().front());
@@ -302,7 +281,7 @@ TEST_CASE("A sweep that waits for its turn does not block the meta-group", "[pri
         const Meta meta;
         const Background sweeper([&] { meta.sweep(); });
         return time_of([&] {
-            for (int turn = 0; turn < kSweeps; ++turn) {
+            for (int turn = 0; turn < kTurns; ++turn) {
                 meta.info();
                 std::this_thread::sleep_for(milliseconds(1));
             }

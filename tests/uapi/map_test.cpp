@@ -1,31 +1,18 @@
 // SPDX-License-Identifier: MIT
 // The mapped snapshot, without other threads.
-#include <catch2/catch_test_macros.hpp>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-
 #include "fixtures.hpp"
-#include "support/process.hpp"
 
 using namespace metagroup::test;
 
 namespace {
 
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 constexpr std::size_t kPage = 4096;
 
 // Members until the snapshot needs more than `bytes`.
 void outgrow(const Meta& meta, std::vector<EventGroup>& groups, std::size_t bytes) {
     const auto cpus = online_cpus();
     for (std::size_t i = 0; meta.info().framed_size <= bytes; ++i) {
-        groups.push_back(open_group(cpus[i % cpus.size()], kFormat, 1, true));
+        groups.push_back(open_group(cpus[i % cpus.size()], kFull, 1, true));
         REQUIRE(meta.attach(groups.back()) == 0);
     }
 }
@@ -35,7 +22,7 @@ void outgrow(const Meta& meta, std::vector<EventGroup>& groups, std::size_t byte
 TEST_CASE("A mapping shows after a sweep what a framed read gives") {
     std::vector<EventGroup> groups;
     for (int events = 1; events <= 8; ++events)
-        groups.push_back(open_group(online_cpus().back(), kFormat, events, true));
+        groups.push_back(open_group(online_cpus().back(), kFull, events, true));
     const Meta meta(groups);
     meta.control(PERF_METAGROUP_IOC_ENABLE);
     burn_ms(2);
@@ -59,8 +46,7 @@ TEST_CASE("A mapping shows after a sweep what a framed read gives") {
 }
 
 TEST_CASE("A read updates a mapping as SWEEP does") {
-    const auto groups = open_everywhere(kFormat, 1);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 1));
     const Mapping mapping(meta);
     const Framed read = read_framed(meta);
     const Framed mapped = mapping.framed();
@@ -77,7 +63,7 @@ TEST_CASE("A snapshot can be mapped before anything is attached") {
     REQUIRE(meta.sweep() == 0);
     REQUIRE(mapping.framed().head.sequence == 1);
 
-    const EventGroup group = open_group(0, kFormat, 1, true);
+    const EventGroup group = open_group(0, kFull, 1, true);
     REQUIRE(meta.attach(group) == 0);
     REQUIRE(meta.sweep() == 0);
     REQUIRE_FALSE(mapping.moved());
@@ -87,8 +73,8 @@ TEST_CASE("A snapshot can be mapped before anything is attached") {
 TEST_CASE("After ATTACH and DETACH a mapping shows no frames until the next sweep") {
     const Meta meta;
     const Mapping mapping(meta);
-    const EventGroup group = open_group(0, kFormat, 1);
-    const EventGroup other = open_group(0, kFormat, 1);
+    const EventGroup group = open_group(0, kFull, 1);
+    const EventGroup other = open_group(0, kFull, 1);
     REQUIRE(meta.attach(group) == 0);
     REQUIRE(meta.sweep() == 0);
     REQUIRE(mapping.framed().frames.size() == 1);
@@ -113,8 +99,7 @@ TEST_CASE("Every sweep is published in the other copy") {
 }
 
 TEST_CASE("A sweep leaves the copy of the sweep before as it was") {
-    const auto groups = open_everywhere(kFormat, 2);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 2));
     const Mapping mapping(meta);
     const auto bytes_of = [&](unsigned version) {
         perf_metagroup_map map;
@@ -132,7 +117,7 @@ TEST_CASE("A sweep leaves the copy of the sweep before as it was") {
 }
 
 TEST_CASE("A sweep of some CPUs leaves the records of others as new as they were") {
-    const auto groups = open_everywhere(kFormat, 2);
+    const auto groups = open_everywhere(kFull, 2);
     const auto cpus = online_cpus();
     const Meta meta(groups);
     const Mapping mapping(meta);
@@ -158,8 +143,7 @@ TEST_CASE("A sweep of some CPUs leaves the records of others as new as they were
 }
 
 TEST_CASE("Pages of a mapping that were dropped are mapped again") {
-    const auto groups = open_everywhere(kFormat, 2, true);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 2, true));
     const Mapping mapping(meta);
     REQUIRE(meta.sweep() == 0);
     REQUIRE(mapping.framed().frames.size() == groups.size());
@@ -176,8 +160,7 @@ TEST_CASE("A mapping cannot be written, now or later") {
         CAPTURE(flags);
         const Mapping mapping(meta, kPage, flags);
         void* const at = const_cast<unsigned char*>(mapping.bytes());
-        REQUIRE(::mprotect(at, kPage, PROT_READ | PROT_WRITE) == -1);
-        REQUIRE(errno == EACCES);
+        REQUIRE(error_of(::mprotect(at, kPage, PROT_READ | PROT_WRITE)) == EACCES);
 
         // Nor as a debugger writes, which copies private pages.
         const Fd memory(::open("/proc/self/mem", O_RDWR));
@@ -212,8 +195,7 @@ TEST_CASE("A mapping cannot be enlarged") {
 }
 
 TEST_CASE("A private mapping shows every sweep") {
-    const EventGroup group = open_group(0, kFormat, 1, true);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, kFull, 1, true));
     const Mapping mapping(meta, 0, MAP_PRIVATE);
     REQUIRE(meta.sweep() == 0);
     REQUIRE(mapping.framed().frames.at(0).payload == group.read());
@@ -231,7 +213,7 @@ TEST_CASE("A handle must be open for reading to be mapped") {
 TEST_CASE("A mapping that the snapshot has outgrown is marked MOVED and does not change") {
     const Meta meta;
     std::vector<EventGroup> groups;
-    groups.push_back(open_group(0, kFormat, 4, true));
+    groups.push_back(open_group(0, kFull, 4, true));
     REQUIRE(meta.attach(groups[0]) == 0);
     const Mapping old(meta, kPage);
     REQUIRE(meta.sweep() == 0);
@@ -253,11 +235,10 @@ TEST_CASE("A mapping that the snapshot has outgrown is marked MOVED and does not
 }
 
 TEST_CASE("A group that grows in a sweep moves the snapshot, and nothing is lost") {
-    EventGroup group = open_group(online_cpus().back(), kFormat, 1, true);
-    const Meta meta(group);
+    auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 1, true));
     const Mapping old(meta, kPage);
     while (group.fds.size() < 600)
-        group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), online_cpus().back());
+        group.add(software_event(PERF_COUNT_SW_DUMMY, kFull), online_cpus().back());
     REQUIRE(meta.sweep() == 0);
     REQUIRE(old.moved());
     const Mapping fresh(meta);
@@ -266,8 +247,7 @@ TEST_CASE("A group that grows in a sweep moves the snapshot, and nothing is lost
 }
 
 TEST_CASE("A mapping shows members that are attached after all were detached") {
-    const auto groups = open_everywhere(kFormat, 2, true);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 2, true));
     const Mapping mapping(meta);
     for (unsigned member = 0; member < groups.size(); ++member)
         REQUIRE(meta.detach(member) == 0);
@@ -283,7 +263,7 @@ TEST_CASE("A mapping shows members that are attached after all were detached") {
 }
 
 TEST_CASE("A mapping outlives the descriptor, and the members are free when both are gone") {
-    const auto groups = open_everywhere(kFormat, 2, true);
+    const auto groups = open_everywhere(kFull, 2, true);
     Meta meta;
     REQUIRE(meta.attach(groups) == 0);
     Mapping mapping(meta);
@@ -309,8 +289,7 @@ TEST_CASE("A part of a mapping can be unmapped") {
 }
 
 TEST_CASE("A forked child sees the sweeps of its parent") {
-    const EventGroup group = open_group(0, kFormat, 1);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, kFull, 1));
     const Mapping mapping(meta);
     REQUIRE(meta.sweep() == 0);
     const pid_t child = ::fork();
@@ -322,15 +301,11 @@ TEST_CASE("A forked child sees the sweeps of its parent") {
     }
     for (int sweep = 1; sweep < 50; ++sweep)
         REQUIRE(meta.sweep() == 0);
-    int status = -1;
-    REQUIRE(::waitpid(child, &status, 0) == child);
-    REQUIRE(WIFEXITED(status));
-    REQUIRE(WEXITSTATUS(status) == 0);
+    REQUIRE(exit_status(child) == 0);
 }
 
 TEST_CASE("A mapping of another process shows its sweeps") {
-    const auto groups = open_everywhere(kFormat, 1, true);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 1, true));
     const int status = in_child([&] {
         const Mapping mapping(meta);
         if (meta.sweep()) return 1;

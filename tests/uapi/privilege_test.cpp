@@ -2,33 +2,14 @@
 // Permissions, as the table in docs/privileges.md has them. A process reads and controls through a
 // meta-group no more than it could with the perf descriptors of its own, or of the process that
 // passed the handle.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/generators/catch_generators_range.hpp>
-
-#include <fcntl.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <array>
-#include <cerrno>
-#include <map>
-#include <stdexcept>
-#include <string>
-
-#include "support/cpus.hpp"
-#include "support/meta.hpp"
-#include "support/process.hpp"
-#include "support/settings.hpp"
+#include "fixtures.hpp"
 
 using namespace metagroup::test;
 
 namespace {
-
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
 // 3 is a level of Debian's kernels.
 struct ParanoidOrSkip {
@@ -68,7 +49,7 @@ perf_event_attr user_clock(std::uint64_t read_format) {
 
 // A stopped group with counts on every CPU.
 std::vector<EventGroup> stopped_groups() {
-    auto groups = open_everywhere(kFormat, 3, true);
+    auto groups = open_everywhere(kFull, 3, true);
     for (const EventGroup& group : groups)
         group.control(PERF_EVENT_IOC_ENABLE);
     burn_ms(2);
@@ -211,7 +192,7 @@ TEST_CASE("A process that received a sibling only cannot attach it", "[privilege
     const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
-    const EventGroup group = open_group(0, kFormat, 2);
+    const EventGroup group = open_group(0, kFull, 2);
     const int sibling = group.fds[1].get();
     const long attached = run_as(identity, std::span(&sibling, 1),
                                  [](std::span<const int> fds) { return Meta().attach(fds); });
@@ -222,8 +203,7 @@ TEST_CASE("A handle that was received reads what its members' descriptors would"
     const Identity identity = any_identity();
     const int level = any_level();
     CAPTURE(name(identity), level);
-    const auto groups = stopped_groups();
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(stopped_groups());
     const ParanoidOrSkip paranoid(level);
     const int handle = meta.fd();
     const auto read = run_as(identity, std::span(&handle, 1), [](std::span<const int> fds) {
@@ -238,8 +218,7 @@ TEST_CASE("A handle that was received controls what its members' descriptors wou
     const Identity identity = any_identity();
     const int level = any_level();
     CAPTURE(name(identity), level);
-    const auto groups = stopped_groups();
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(stopped_groups());
     const Bytes before = concatenated(groups);
     const ParanoidOrSkip paranoid(level);
     struct Result {
@@ -267,8 +246,7 @@ TEST_CASE("A handle that was received controls what its members' descriptors wou
 TEST_CASE("A handle that was received can detach members", "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
-    const auto groups = stopped_groups();
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(stopped_groups());
     const int handle = meta.fd();
     const long detached = run_as(identity, std::span(&handle, 1), [](std::span<const int> fds) {
         return Meta{Fd(::dup(fds[0]))}.detach(0);
@@ -298,7 +276,7 @@ TEST_CASE("Counts of a detached member are not shown to later readers", "[privil
     // The others' payloads are shorter: what lies behind them was the first one's.
     std::vector<EventGroup> groups;
     for (const int events : {8, 1, 1})
-        groups.push_back(open_group(0, kFormat, events, true));
+        groups.push_back(open_group(0, kFull, events, true));
     const Meta meta(groups);
     const Mapping mapping(meta);
     const int sweeps = GENERATE(1, 2, 3);

@@ -1,16 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The limits of QUIET: counts that continue in idle, CPUs with too many events, meta-groups that
 // are seldom swept.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-
-#include <algorithm>
-#include <chrono>
-#include <thread>
-#include <vector>
-
 #include "fixtures.hpp"
-#include "support/background.hpp"
 
 using namespace metagroup::test;
 using std::chrono::milliseconds;

@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: MIT
 // SET_MODE with QUIET: idle CPUs are not interrupted.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-
-#include <cerrno>
-#include <chrono>
 #include <memory>
-#include <thread>
 
 #include "fixtures.hpp"
 
 using namespace metagroup::test;
 
 namespace {
-
-constexpr std::uint64_t kFormat = PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
 std::uint64_t leader_count(const Bytes& payload) {
     return words(payload).at(1);
@@ -55,7 +47,7 @@ TEST_CASE("The mode belongs to the meta-group, INFO shows it, and it can be chan
 }
 
 TEST_CASE("A member of an idle CPU has status IDLE and the payload of read(2)") {
-    const IdleGroup idle(2, kFormat);
+    const IdleGroup idle(2, kIds);
     const Framed framed = idle.until_idle();
     REQUIRE(framed.frames[0].record.time > 0);
     REQUIRE(framed.frames[0].record.time <= framed.head.end);
@@ -63,7 +55,7 @@ TEST_CASE("A member of an idle CPU has status IDLE and the payload of read(2)") 
 }
 
 TEST_CASE("A raw sweep has the counts of idle CPUs") {
-    const IdleGroup idle(2, kFormat);
+    const IdleGroup idle(2, kIds);
     for (int round = 0;; ++round) {
         idle.until_idle();
         REQUIRE(idle.meta.set_format(PERF_METAGROUP_FORMAT_RAW) == 0);
@@ -81,7 +73,7 @@ TEST_CASE("An idle CPU is not interrupted, whatever groups are on it") {
     const IdleCpu idle;
     std::vector<EventGroup> groups;
     for (int i = 1; i <= 8; ++i) {
-        groups.push_back(open_core(idle.cpu, kTimes | PERF_FORMAT_GROUP, i));
+        groups.push_back(open_core(idle.cpu, kTimed, i));
         if (i % 2) groups.back().add(software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, 0), idle.cpu);
     }
     REQUIRE(idle.meta.attach(groups) == 0);
@@ -118,7 +110,7 @@ TEST_CASE("A busy CPU is interrupted and its counts are current") {
 }
 
 TEST_CASE("Counts of a CPU between two idle periods are in the next sweep") {
-    const IdleGroup idle(2, kFormat);
+    const IdleGroup idle(2, kIds);
     const auto before = idle.until_idle().frames[0];
     work_on(idle.cpu);
     const auto after = idle.until_idle().frames[0];
@@ -128,8 +120,8 @@ TEST_CASE("Counts of a CPU between two idle periods are in the next sweep") {
 }
 
 TEST_CASE("ENABLE and DISABLE of members of an idle CPU are seen at once") {
-    const IdleGroup idle(2, kFormat);
-    const EventGroup other = open_core(idle.cpu, kFormat, 2);
+    const IdleGroup idle(2, kIds);
+    const EventGroup other = open_core(idle.cpu, kIds, 2);
     REQUIRE(idle.meta.attach(other) == 0);
     for (int round = 0; round < 50; ++round) {
         idle.until_idle();
@@ -153,7 +145,7 @@ TEST_CASE("ENABLE and DISABLE of members of an idle CPU are seen at once") {
 }
 
 TEST_CASE("RESET of members of an idle CPU is seen at once") {
-    const IdleGroup idle(2, kFormat);
+    const IdleGroup idle(2, kIds);
     const auto count = [&] { return leader_count(idle.framed().frames[0].payload); };
     const bool own = GENERATE(false, true);
     CAPTURE(own);
@@ -170,10 +162,10 @@ TEST_CASE("RESET of members of an idle CPU is seen at once") {
 }
 
 TEST_CASE("Siblings opened and closed while the CPU is idle are seen at once") {
-    IdleGroup idle(2, kFormat);
+    IdleGroup idle(2, kIds);
     EventGroup& group = idle.group;
     const auto size = [&] { return idle.framed().frames[0].payload.size(); };
-    auto attr = software_event(PERF_COUNT_SW_PAGE_FAULTS, kFormat);
+    auto attr = software_event(PERF_COUNT_SW_PAGE_FAULTS, kIds);
     for (int round = 0; round < 20; ++round) {
         attr.disabled = round % 2 ? 1 : 0;  // installed without an interrupt
         idle.until_idle();
@@ -190,8 +182,8 @@ TEST_CASE("Siblings opened and closed while the CPU is idle are seen at once") {
 }
 
 TEST_CASE("A member that is attached while its CPU is idle is read") {
-    const IdleGroup idle(2, kFormat);
-    const EventGroup second = open_core(idle.cpu, kFormat, 2);
+    const IdleGroup idle(2, kIds);
+    const EventGroup second = open_core(idle.cpu, kIds, 2);
     for (unsigned round = 0; round < 20; ++round) {
         idle.until_idle();
         perf_metagroup_attach out{};
@@ -207,7 +199,7 @@ TEST_CASE("A member that is attached while its CPU is idle is read") {
 }
 
 TEST_CASE("A quiet member whose CPU goes offline keeps its last count") {
-    const IdleGroup idle(2, kFormat);
+    const IdleGroup idle(2, kIds);
     const auto before = leader_count(idle.until_idle().frames[0].payload);
     OfflineCpu offline(idle.cpu);
     const Frame gone = idle.sweep_until(0, PERF_METAGROUP_OFFLINE).frames[0];
@@ -215,7 +207,7 @@ TEST_CASE("A quiet member whose CPU goes offline keeps its last count") {
     REQUIRE(leader_count(gone.payload) >= before);
 
     offline.back();
-    const EventGroup fresh = open_core(idle.cpu, kFormat, 2);
+    const EventGroup fresh = open_core(idle.cpu, kIds, 2);
     REQUIRE(idle.meta.attach(fresh) == 0);
     idle.require_payload_of(1, fresh);
 }
@@ -233,7 +225,7 @@ TEST_CASE("A sweep of some CPUs interrupts no idle CPU") {
 }
 
 TEST_CASE("Without QUIET, members of idle CPUs are read by interrupt") {
-    const IdleGroup idle(2, kFormat);
+    const IdleGroup idle(2, kIds);
     for (int round = 0; round < 5; ++round) {
         idle.until_idle();
         REQUIRE(idle.meta.set_mode(0) == 0);
@@ -245,7 +237,7 @@ TEST_CASE("Without QUIET, members of idle CPUs are read by interrupt") {
 }
 
 TEST_CASE("A mapping shows members of idle CPUs") {
-    const IdleGroup idle(2, kFormat);
+    const IdleGroup idle(2, kIds);
     const Mapping mapping(idle.meta);
     idle.until_idle();
     std::this_thread::sleep_for(std::chrono::milliseconds(20));

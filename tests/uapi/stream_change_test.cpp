@@ -1,29 +1,12 @@
 // SPDX-License-Identifier: MIT
 // STREAM while members, CPUs and processes come and go.
-#include <catch2/catch_test_macros.hpp>
-
-#include <signal.h>
-#include <sys/ioctl.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <chrono>
-#include <functional>
-#include <thread>
-
 #include "fixtures.hpp"
-#include "support/background.hpp"
-#include "support/process.hpp"
-#include "support/stream.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 constexpr auto kPeriod = 2ms;
 
 // Drains a ring until a record is as wanted. Fails if none is for a minute.
@@ -63,16 +46,15 @@ struct OneCpu {
 TEST_CASE(
     "A member that is attached while a stream runs has samples, on a CPU without members too") {
     const OneCpu here;
-    const EventGroup first = open_group(online_cpus().front(), kFormat, 2);
-    const Meta meta(first);
+    const auto [first, meta] = attached(open_group(online_cpus().front(), kFull, 2));
     RunningStream stream(meta, kPeriod);
     REQUIRE(try_to_map_ring(meta, stream.arg(), here.cpu) == -ENODEV);
 
-    const EventGroup second = open_group(here.cpu, kFormat, 3);
+    const EventGroup second = open_group(here.cpu, kFull, 3);
     REQUIRE(meta.attach(second) == 0);
     stream.map(here.cpu);
     wait_for(stream.ring(here.cpu), sample_of(second));
-    const EventGroup third = open_group(here.cpu, kFormat, 1);
+    const EventGroup third = open_group(here.cpu, kFull, 1);
     REQUIRE(meta.attach(third) == 0);
     wait_for(stream.ring(here.cpu), sample_of(third));
     wait_for(stream.ring(here.cpu), sample_of(second));
@@ -80,8 +62,8 @@ TEST_CASE(
 
 TEST_CASE("A member that is detached while a stream runs has no samples any more") {
     const OneCpu here;
-    const EventGroup first = open_group(here.cpu, kFormat, 2);
-    const EventGroup second = open_group(here.cpu, kFormat, 2);
+    const EventGroup first = open_group(here.cpu, kFull, 2);
+    const EventGroup second = open_group(here.cpu, kFull, 2);
     const Meta meta(first, second);
     RunningStream stream(meta, kPeriod);
     wait_for(stream.ring(here.cpu), sample_of(first));
@@ -98,8 +80,7 @@ TEST_CASE("A member that is detached while a stream runs has no samples any more
 
 TEST_CASE("Enable, disable and reset act on a stream at the next deadline") {
     const OneCpu here;
-    const EventGroup group = open_group(here.cpu, kFormat, 2, true);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(here.cpu, kFull, 2, true));
     RunningStream stream(meta, kPeriod);
     const auto count = [](const RingRecord& r) { return words(r.payload).at(3); };
     // Deadlines may be lost on a machine that is busy.
@@ -120,11 +101,10 @@ TEST_CASE("Enable, disable and reset act on a stream at the next deadline") {
 
 TEST_CASE("A group that grows has samples with its new events after a short time") {
     const OneCpu here;
-    EventGroup group = open_group(here.cpu, kFormat, 1);
-    const Meta meta(group);
+    auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
     RunningStream stream(meta, kPeriod);
     for (int i = 0; i < 20; ++i)
-        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat), here.cpu);
+        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, kFull), here.cpu);
     const RingRecord sample = wait_for(stream.ring(here.cpu), [](const RingRecord& r) {
         return r.is_sample() && words(r.payload).at(0) == 21;
     });
@@ -134,8 +114,8 @@ TEST_CASE("A group that grows has samples with its new events after a short time
 TEST_CASE("A member that its PMU has moved has samples in the ring of its new CPU") {
     const OneCpu here;
     const int to = online_cpus().front();
-    const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFormat)});
-    const EventGroup other = open_group(to, kFormat, 1);
+    const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFull)});
+    const EventGroup other = open_group(to, kFull, 1);
     const Meta meta(group, other);
     RunningStream stream(meta, kPeriod);
     wait_for(stream.ring(here.cpu), sample_of(group));
@@ -148,8 +128,7 @@ TEST_CASE("A member that a sweep has followed to a CPU without deadlines has sam
     const OneCpu here;
     const int to = online_cpus().front();
     if (to == here.cpu) SKIP("needs two CPUs");
-    const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFormat)});
-    const Meta meta(group);
+    const auto [group, meta] = attached(group_of(here.cpu, {testpmu_or_skip(kFull)}));
     RunningStream stream(meta, 1s);
     wait_for(stream.ring(here.cpu), sample_of(group));
     testpmu_move(here.cpu, to);
@@ -163,8 +142,7 @@ TEST_CASE("A member that has left a CPU before that goes offline has samples on 
     const OneCpu here;
     const int to = online_cpus().front();
     if (to == here.cpu) SKIP("needs two CPUs");
-    const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFormat)});
-    const Meta meta(group);
+    const auto [group, meta] = attached(group_of(here.cpu, {testpmu_or_skip(kFull)}));
     RunningStream stream(meta, 2s);
     wait_for(stream.ring(here.cpu), sample_of(group));
     testpmu_move(here.cpu, to);
@@ -180,8 +158,8 @@ TEST_CASE("A member that has left a CPU before that goes offline has samples on 
 
 TEST_CASE("A member that cannot be read is counted as lost, and the others have samples") {
     const OneCpu here;
-    const EventGroup broken = group_of(here.cpu, {testpmu_or_skip(kFormat)});
-    const EventGroup group = open_group(here.cpu, kFormat, 1);
+    const EventGroup broken = group_of(here.cpu, {testpmu_or_skip(kFull)});
+    const EventGroup group = open_group(here.cpu, kFull, 1);
     const Meta meta(broken, group);
     RunningStream stream(meta, kPeriod);
     wait_for(stream.ring(here.cpu), sample_of(broken));
@@ -198,8 +176,7 @@ TEST_CASE("A member that cannot be read is counted as lost, and the others have 
 
 TEST_CASE("A CPU that goes offline has no deadlines, and has them again when it is back") {
     MaxStreamPercent no_limit(100);
-    const auto groups = open_everywhere(kFormat, 2);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 2));
     RunningStream stream(meta, kPeriod);
     const int cpu = online_cpus().back();
     wait_for(stream.ring(cpu), sample_of(groups.back()));
@@ -209,7 +186,7 @@ TEST_CASE("A CPU that goes offline has no deadlines, and has them again when it 
         wait_for(stream.ring(online_cpus().front()), sample_of(groups.front()));
     }
     // The old group is dissolved: its counts stand still.
-    const EventGroup fresh = open_group(cpu, kFormat, 2);
+    const EventGroup fresh = open_group(cpu, kFull, 2);
     REQUIRE(meta.attach(fresh) == 0);
     wait_for(stream.ring(cpu), sample_of(fresh));
     wait_for(stream.ring(cpu), sample_of(groups.back()));
@@ -218,7 +195,7 @@ TEST_CASE("A CPU that goes offline has no deadlines, and has them again when it 
 TEST_CASE("A stream can be started while a CPU is offline, which joins it later") {
     MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
-    const auto groups = open_everywhere(kFormat, 2);
+    const auto groups = open_everywhere(kFull, 2);
     OfflineCpu offline(cpu);
     const Meta meta(groups);
     RunningStream stream(meta, kPeriod);
@@ -248,8 +225,7 @@ TEST_CASE(
     MaxStreamPercent no_limit(100);
     const OnFirstCpu here;
     const int cpu = online_cpus().back();
-    const EventGroup group = open_group(cpu, kFormat, 2);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(cpu, kFull, 2));
     REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
     RunningStream stream(meta, 1ms);
     std::this_thread::sleep_for(100ms);
@@ -284,8 +260,7 @@ TEST_CASE("Isolated CPUs that are skipped have no ring, and the others have samp
     const MaxStreamPercent no_limit(100);
     const auto isolated = listed_cpus("/sys/devices/system/cpu/isolated");
     if (isolated.empty()) SKIP("no CPU is isolated by isolcpus=");
-    const auto groups = open_everywhere(kFormat, 1);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 1));
     REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_SKIP_ISOLATED) == 0);
     perf_metagroup_stream arg = stream_of(kPeriod);
     REQUIRE(start_stream(meta, arg) == 0);
@@ -296,7 +271,7 @@ TEST_CASE("Isolated CPUs that are skipped have no ring, and the others have samp
 
 TEST_CASE("A process that is killed while its stream runs leaves nothing behind") {
     const OneCpu here;
-    const EventGroup group = open_group(here.cpu, kFormat, 2);
+    const EventGroup group = open_group(here.cpu, kFull, 2);
     for (int round = 0; round < 20; ++round) {
         const pid_t child = ::fork();
         if (child == 0) {
@@ -316,8 +291,7 @@ TEST_CASE("A process that is killed while its stream runs leaves nothing behind"
 
 TEST_CASE("A child has no ring in its memory, and does not end the stream") {
     const OneCpu here;
-    const EventGroup group = open_group(here.cpu, kFormat, 1);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
     RunningStream stream(meta, kPeriod);
     void* const ring = &stream.ring(here.cpu).page();
     REQUIRE(in_child([&] {

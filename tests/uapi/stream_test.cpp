@@ -1,31 +1,15 @@
 // SPDX-License-Identifier: MIT
 // STREAM: CPUs that sample themselves at common deadlines.
-#include <catch2/catch_test_macros.hpp>
-
-#include <fcntl.h>
 #include <poll.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <set>
 
 #include "fixtures.hpp"
-#include "support/background.hpp"
-#include "support/process.hpp"
-#include "support/stream.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;
 
 namespace {
-
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
 
 // Emulated CPUs stand still for milliseconds.
 constexpr auto kPeriod = 2ms;
@@ -60,7 +44,7 @@ short poll_now(const Meta& meta, int timeout_ms = 0) {
 
 struct Streaming {
     MaxStreamPercent no_limit{100};
-    std::vector<EventGroup> groups = open_everywhere(kFormat, 3);
+    std::vector<EventGroup> groups = open_everywhere(kFull, 3);
     Meta meta{groups};
 };
 
@@ -68,10 +52,9 @@ struct Streaming {
 
 TEST_CASE("A sample has the payload of read(2), the identifier of the leader and its CPU") {
     const MaxStreamPercent no_limit(100);
-    for (const std::uint64_t format : {kFormat, std::uint64_t{PERF_FORMAT_GROUP}, kTimes,
+    for (const std::uint64_t format : {kFull, std::uint64_t{PERF_FORMAT_GROUP}, kTimes,
                                        std::uint64_t{PERF_FORMAT_ID}, std::uint64_t{0}}) {
-        auto groups = open_everywhere(format, format & PERF_FORMAT_GROUP ? 4 : 1);
-        const Meta meta(groups);
+        auto [groups, meta] = attached(open_everywhere(format, format & PERF_FORMAT_GROUP ? 4 : 1));
         burn_ms(2);
         REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
         RunningStream stream(meta, kPeriod);
@@ -150,8 +133,7 @@ TEST_CASE("Counts of a stream and of sweeps continue each other") {
 TEST_CASE("A full ring keeps its samples, and what is lost is reported when there is room") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
-    const EventGroup group = open_group(cpu, kFormat, 3);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(cpu, kFull, 3));
     RunningStream stream(meta, 100us, kRingPage);
     MappedRing& ring = stream.ring(cpu);
     repeat_for(
@@ -171,8 +153,7 @@ TEST_CASE("A full ring keeps its samples, and what is lost is reported when ther
 TEST_CASE("Lost deadlines that no ring reports are returned by the stop") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
-    const EventGroup group = open_group(cpu, kFormat, 3);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(cpu, kFull, 3));
     RunningStream stream(meta, 100us, kRingPage);
     std::this_thread::sleep_for(100ms);
     const auto before = std::chrono::steady_clock::now();
@@ -195,8 +176,7 @@ TEST_CASE("Lost deadlines that no ring reports are returned by the stop") {
 TEST_CASE("Any index that user space writes into a ring loses no more than samples") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
-    const EventGroup group = open_group(cpu, kFormat, 3);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(cpu, kFull, 3));
     RunningStream stream(meta, 100us, kRingPage);
     perf_event_mmap_page& page = stream.ring(cpu).page();
     std::uint64_t value = 1;
@@ -218,8 +198,7 @@ TEST_CASE("Any index that user space writes into a ring loses no more than sampl
 TEST_CASE("In overwrite mode the newest record is at data_head") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
-    const EventGroup group = open_group(cpu, kFormat, 3);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(cpu, kFull, 3));
     RunningStream stream(meta, 200us, kRingPage, PERF_METAGROUP_STREAM_OVERWRITE);
     std::this_thread::sleep_for(100ms);
     REQUIRE(poll_now(meta) == 0);
@@ -257,8 +236,7 @@ TEST_CASE("poll returns when a ring has reached the watermark, and when the stre
 
 TEST_CASE("epoll_wait returns when a ring is full before it has reached the watermark") {
     const MaxStreamPercent no_limit(100);
-    const EventGroup group = open_group(online_cpus().back(), kFormat, 3);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 3));
     perf_metagroup_stream arg = stream_of(100us, kRingPage);
     arg.watermark = kRingPage;
     REQUIRE(start_stream(meta, arg) == 0);
@@ -287,7 +265,7 @@ TEST_CASE("A stream is refused with an error that says why") {
     REQUIRE(refused(arg) == -EINVAL);
     REQUIRE(refused(stream_of(0ms, kRingPage)) == -EINVAL);
 
-    const EventGroup large = open_group(online_cpus().front(), kFormat, 300);
+    const EventGroup large = open_group(online_cpus().front(), kFull, 300);
     REQUIRE(world.meta.attach(large) == 0);
     REQUIRE(refused(stream_of(1ms, kRingPage)) == -ENOSPC);
     REQUIRE(stop_stream(world.meta) == 0);
@@ -298,8 +276,7 @@ TEST_CASE("A stream is refused with an error that says why") {
 }
 
 TEST_CASE("A ring can be mapped at its offset only, shared, and not beyond its end") {
-    const EventGroup group = open_group(online_cpus().back(), kFormat, 1);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 1));
     perf_metagroup_stream arg = stream_of(kPeriod, kRingPage);
     arg.map_offset = PERF_METAGROUP_RINGS;
     arg.map_stride = 2 * kRingPage;
@@ -320,7 +297,7 @@ TEST_CASE("A ring can be mapped at its offset only, shared, and not beyond its e
 }
 
 TEST_CASE("A ring stays mapped after the stream and the handle are gone") {
-    const EventGroup group = open_group(online_cpus().back(), kFormat, 1);
+    const EventGroup group = open_group(online_cpus().back(), kFull, 1);
     std::optional<MappedRing> ring;
     {
         const MaxStreamPercent no_limit(100);
@@ -368,12 +345,10 @@ TEST_CASE("A user without CAP_PERFMON has at most 64 streams, a user with it mor
 TEST_CASE("A mapped ring keeps the module after its handle is closed") {
     std::optional<MappedRing> ring;
     {
-        const EventGroup group = open_group(online_cpus().back(), kFormat, 1);
-        const Meta meta(group);
+        const auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 1));
         ring.emplace(meta, RunningStream(meta, kPeriod).arg(), online_cpus().back());
     }
-    const long error = ::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK) ? errno : 0;
-    REQUIRE(error == EWOULDBLOCK);
+    REQUIRE(error_of(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK)) == EWOULDBLOCK);
 }
 
 TEST_CASE("Setting the time of day does not move deadlines") {
@@ -396,8 +371,7 @@ TEST_CASE("Setting the time of day does not move deadlines") {
 TEST_CASE("Streams take no more of a CPU than max_stream_percent, and what they lose is counted") {
     const MaxStreamPercent limit(1);
     const int cpu = online_cpus().back();
-    const EventGroup group = open_group(cpu, kFormat, 8);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(cpu, kFull, 8));
     RunningStream stream(meta, 10us, 1024 * kRingPage);
     auto all = stream.run(1s);
     stream.stop();

@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The ioctl SWEEP: its mask and its buffer.
-#include <catch2/catch_test_macros.hpp>
-
-#include <fcntl.h>
-#include <sys/mman.h>
-
-#include <array>
-#include <atomic>
-#include <cerrno>
 #include <limits>
-#include <thread>
 
 #include "fixtures.hpp"
 
@@ -17,14 +8,12 @@ using namespace metagroup::test;
 
 namespace {
 
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-
 // Two stopped groups on every CPU, not side by side.
 struct Two {
-    std::vector<EventGroup> groups = open_everywhere(kFormat, 2, true);
+    std::vector<EventGroup> groups = open_everywhere(kFull, 2, true);
     Meta meta;
     Two() {
-        for (EventGroup& group : open_everywhere(kFormat, 3, true))
+        for (EventGroup& group : open_everywhere(kFull, 3, true))
             groups.push_back(std::move(group));
         REQUIRE(meta.attach(groups) == 0);
     }
@@ -68,8 +57,7 @@ TEST_CASE("A sweep of all CPUs named one by one is a read") {
 TEST_CASE("A sweep of some CPUs interrupts no others") {
     const auto cpus = online_cpus();
     if (cpus.size() < 3) SKIP("needs three CPUs");
-    const auto groups = open_everywhere(kFormat, 2);
-    const Meta meta(groups);
+    const auto [groups, meta] = attached(open_everywhere(kFull, 2));
     const int chosen = cpus.back();
     const OnFirstCpu here;
     std::vector<std::uint64_t> calls(cpus.size());
@@ -106,8 +94,7 @@ TEST_CASE("A sweep of no CPU is a header in FRAMED and nothing in RAW") {
 }
 
 TEST_CASE("A sweep of a CPU without members has none") {
-    const EventGroup group = open_group(0, kFormat, 1, true);
-    const Meta meta(group);
+    const auto [group, meta] = attached(open_group(0, kFull, 1, true));
     REQUIRE(meta.sweep_copy({1}).empty());
     REQUIRE(meta.sweep_copy({0, 1}) == group.read());
 }
@@ -201,9 +188,9 @@ TEST_CASE("A buffer of exactly the size of a sweep is large enough, one byte les
 }
 
 TEST_CASE("The error of a member is no error of a sweep of other CPUs") {
-    const auto attr = testpmu_or_skip(kFormat);
+    const auto attr = testpmu_or_skip(kFull);
     const EventGroup bad = group_of(0, {attr});
-    const EventGroup fine = open_group(1, kFormat, 1, true);
+    const EventGroup fine = open_group(1, kFull, 1, true);
     const Meta meta(bad, fine);
     Bytes buffer(4096);
     testpmu_set_read_error(EIO);
@@ -218,9 +205,8 @@ TEST_CASE("The error of a member is no error of a sweep of other CPUs") {
 }
 
 TEST_CASE("A sweep of a moved member's old CPU finds its new CPU") {
-    const auto attr = testpmu_or_skip(kFormat);
-    const EventGroup group = group_of(0, {attr});
-    const Meta meta(group);
+    const auto attr = testpmu_or_skip(kFull);
+    const auto [group, meta] = attached(group_of(0, {attr}));
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     testpmu_move(0, 1);
     // It is a member of CPU 1 from now on.
@@ -233,11 +219,11 @@ TEST_CASE("A sweep of a moved member's old CPU finds its new CPU") {
 }
 
 TEST_CASE("A group that has grown is read whole by a sweep of its CPU") {
-    EventGroup group = open_group(1, kFormat, 1, true);
-    const EventGroup other = open_group(0, kFormat, 1, true);
+    EventGroup group = open_group(1, kFull, 1, true);
+    const EventGroup other = open_group(0, kFull, 1, true);
     const Meta meta(group, other);
     while (group.fds.size() < 100)
-        group.add(software_event(PERF_COUNT_SW_DUMMY, kFormat), 1);
+        group.add(software_event(PERF_COUNT_SW_DUMMY, kFull), 1);
     REQUIRE(meta.sweep_copy({0}) == other.read());
     REQUIRE(meta.sweep_copy({1}) == group.read());
 }
