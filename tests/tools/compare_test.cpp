@@ -1,78 +1,58 @@
 // SPDX-License-Identifier: MIT
-// metagroup compare by its command line.
-// Tag [module]: needs the module, so it runs in guests only; [no-module]: the opposite.
-#include <unistd.h>
-
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <metagroup/cpu_list.hpp>
-#include <nlohmann/json.hpp>
-#include <string>
+// Ways to read are compared: by metagroup compare, and by metagroup_bench, of which every method
+// runs and reports what the report needs, and wrong counts are detected. Tag [module]: needs the
+// module, so it runs in guests only; [no-module]: the opposite.
+#include <stdexcept>
 
 #include "program.hpp"
+#include "unit/helpers.hpp"
+#include "verify.hpp"
 
-using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
 
 namespace {
 
-Outcome compare(const std::string& arguments) {
-    return run_program(METAGROUP_TOOL " compare " + arguments);
-}
-
-// The comparison on all CPUs, which is the last one.
-nlohmann::json compare_all_cpus() {
-    const Outcome outcome = compare("--sweeps 200 --json");
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    return nlohmann::json::parse(
-        outcome.text.substr(outcome.text.rfind('\n', outcome.text.size() - 2) + 1));
+// A line for each number of CPUs; the last one is that of all.
+std::vector<nlohmann::json> compare(const std::string& arguments) {
+    return json_lines(tool_output("compare --json " + arguments));
 }
 
 }  // namespace
 
 TEST_CASE("compare --help lists its options") {
-    const Outcome outcome = compare("--help");
-    CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.text, ContainsSubstring("--event") && ContainsSubstring("--cpu") &&
-                                 ContainsSubstring("--sweeps"));
+    CHECK_THAT(tool_output("compare --help"), ContainsSubstring("--event") &&
+                                                  ContainsSubstring("--cpu") &&
+                                                  ContainsSubstring("--sweeps"));
 }
 
 TEST_CASE("compare refuses options it does not know, and bad numbers") {
-    CHECK(compare("--nonsense").status != 0);
-    CHECK(compare("--sweeps 0").status != 0);
-    CHECK(compare("--sweeps many").status != 0);
+    tool_fails("compare --nonsense", {"--nonsense"});
+    tool_fails("compare --sweeps 0", {"--sweeps"});
+    tool_fails("compare --sweeps many", {"--sweeps"});
 }
 
 TEST_CASE("compare suggests events near an unknown one") {
-    const Outcome outcome = compare("-e '{cpu-clok}'");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("cpu-clock"));
+    tool_fails("compare -e '{cpu-clok}'", {"cpu-clock"});
 }
 
 TEST_CASE("compare refuses several groups and says how one is written") {
-    const Outcome outcome = compare("-e cpu-clock,task-clock");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("in braces"));
+    tool_fails("compare -e cpu-clock,task-clock", {"in braces"});
 }
 
 TEST_CASE("compare refuses CPUs that are no list") {
-    CHECK(compare("-C 1-").status == kFailure);
+    tool_fails("compare -C 1-", {});
 }
 
 TEST_CASE("without the module compare says how to load it", "[no-module]") {
-    if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
-    const Outcome outcome = compare("-e '{cpu-clock}'");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("modprobe perf_metagroup"));
+    need_no_module();
+    tool_fails("compare -e '{cpu-clock}'", {"modprobe perf_metagroup"});
 }
 
 TEST_CASE("compare shows that both ways count the same, and what they cost", "[module]") {
-    const Outcome outcome = compare("--sweeps 200");
-    CAPTURE(outcome.text);
-    CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.text, ContainsSubstring("all counts are the same in both ways") &&
-                                 ContainsSubstring("mutexes") && ContainsSubstring("interrupts") &&
-                                 !ContainsSubstring("slow motion"));
+    CHECK_THAT(tool_output("compare --sweeps 200"),
+               ContainsSubstring("all counts are the same in both ways") &&
+                   ContainsSubstring("mutexes") && ContainsSubstring("interrupts") &&
+                   !ContainsSubstring("slow motion"));
 }
 
 TEST_CASE("In slow motion compare labels its times", "[module]") {
@@ -84,8 +64,8 @@ TEST_CASE("In slow motion compare labels its times", "[module]") {
 }
 
 TEST_CASE("compare counts one system call for the module and one per CPU without", "[module]") {
-    const nlohmann::json last = compare_all_cpus();
-    const auto cpus = static_cast<double>(metagroup::CpuList::online().size());
+    const nlohmann::json last = compare("--sweeps 200").back();
+    const auto cpus = static_cast<double>(number_online());
     CHECK(last["cpus"] == cpus);
     CHECK(last["same-counts"] == true);
     CHECK(last["module"]["system-calls"] == 1.0);
@@ -95,9 +75,9 @@ TEST_CASE("compare counts one system call for the module and one per CPU without
 
 TEST_CASE("compare counts mutexes and waits per CPU without the module and one of each with it",
           "[module]") {
-    if (metagroup::CpuList::online().size() < 2) SKIP("needs two CPUs");
-    const nlohmann::json last = compare_all_cpus();
-    const auto cpus = static_cast<double>(metagroup::CpuList::online().size());
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const nlohmann::json last = compare("--sweeps 200").back();
+    const auto cpus = static_cast<double>(number_online());
     CHECK(last["per-fd"]["mutexes"] >= cpus);
     CHECK(last["per-fd"]["waits"] == cpus - 1);  // its own CPU needs no interrupt
     CHECK(last["module"]["mutexes"] == 1.0);
@@ -105,36 +85,174 @@ TEST_CASE("compare counts mutexes and waits per CPU without the module and one o
 }
 
 TEST_CASE("compare --numbers selects the numbers of CPUs", "[module]") {
-    if (metagroup::CpuList::online().size() < 2) SKIP("needs two CPUs");
-    const Outcome outcome = compare("--sweeps 10 --numbers 2,1 --json");
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    const std::size_t second = outcome.text.find('\n') + 1;
-    CHECK(nlohmann::json::parse(outcome.text.substr(0, second))["cpus"] == 2);
-    CHECK(nlohmann::json::parse(outcome.text.substr(second))["cpus"] == 1);
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const auto lines = compare("--sweeps 10 --numbers 2,1");
+    REQUIRE(lines.size() == 2);
+    CHECK(lines[0]["cpus"] == 2);
+    CHECK(lines[1]["cpus"] == 1);
 }
 
 TEST_CASE("compare refuses more CPUs than there are") {
-    const Outcome outcome = compare("-C 0 -e '{cpu-clock}' --numbers 2");
-    CHECK(outcome.status == 125);
-    CHECK_THAT(outcome.text, ContainsSubstring("--numbers asks for 2 CPUs"));
+    tool_fails("compare -C 0 -e '{cpu-clock}' --numbers 2", {"--numbers asks for 2 CPUs"});
 }
 
 TEST_CASE("compare compares 1, 2, 4 ... and all of the CPUs", "[module]") {
-    const Outcome outcome = compare("--sweeps 10 --json");
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    std::size_t rows = 0;
     std::size_t expected = 1;
-    for (const char c : outcome.text)
-        rows += c == '\n';
-    for (std::size_t number = 1; number < metagroup::CpuList::online().size(); number *= 2)
+    for (std::size_t number = 1; number < number_online(); number *= 2)
         ++expected;
-    CHECK(rows == expected);
+    CHECK(compare("--sweeps 10").size() == expected);
 }
 
 TEST_CASE("compare names a CPU that does not exist", "[module]") {
-    const Outcome outcome = compare("-C 0,4095");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("4095"));
+    tool_fails("compare -C 0,4095", {"4095"});
+}
+
+namespace {
+
+Outcome run_bench(const std::string& arguments) {
+    return run_program(METAGROUP_BENCH " " + arguments);
+}
+
+// The JSON object of the benchmark of that name, to which Google Benchmark adds a suffix.
+std::string entry(const std::string& json, const std::string& name) {
+    const std::size_t begin = json.find("\"name\": \"" + name + "/");
+    if (begin == std::string::npos) return {};
+    return json.substr(begin, json.find('}', begin) - begin);
+}
+
+bool has(const std::string& entry, const std::string& counter) {
+    return entry.find("\"" + counter + "\": ") != std::string::npos;
+}
+
+using Values = std::vector<std::uint64_t>;
+
+// Delivers the true counts as changed by `twist`.
+class FakeMethod : public bench::Method {
+  public:
+    explicit FakeMethod(std::function<Values(const Values&)> twist) : twist_(std::move(twist)) {
+        groups_.enable();
+    }
+
+    measure::CpuGroups* groups() override { return &groups_; }
+    void sweep() override { counts_ = twist_(groups_.counts()); }
+    Values counts() const override { return counts_; }
+
+  private:
+    measure::CpuGroups groups_{metagroup::parse_events("{cpu-clock,page-faults}"),
+                               metagroup::CpuList({metagroup::test::first_cpu()})};
+    std::function<Values(const Values&)> twist_;
+    Values counts_;
+};
+
+void verify(const std::function<Values(const Values&)>& twist) {
+    FakeMethod method(twist);
+    bench::verify_counts(method);
+}
+
+}  // namespace
+
+TEST_CASE("the benchmark explains itself and its methods") {
+    const Outcome outcome = run_bench("--help");
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text, ContainsSubstring("--cpus") && ContainsSubstring("--targets") &&
+                                 ContainsSubstring("per_fd") && ContainsSubstring("sampling"));
+}
+
+TEST_CASE("the benchmark refuses unknown options and methods") {
+    CHECK(run_bench("--nonsense").status != 0);
+    CHECK_THAT(run_bench("--methods=telepathy").text, ContainsSubstring("telepathy"));
+    CHECK_THAT(run_bench("--events=99").text, ContainsSubstring("--group-events"));
+    CHECK_THAT(run_bench("--benchmark_nonsense=1").text, ContainsSubstring("--benchmark_nonsense"));
+}
+
+TEST_CASE("every method delivers true counts and its costs", "[module]") {
+    const Outcome outcome =
+        run_bench("--cpus=0,1 --time=0 --benchmark_repetitions=1 --benchmark_format=json");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    for (const std::string method :
+         {"null_syscall", "per_fd", "migrating", "threads", "io_uring", "sampling", "bpf", "raw",
+          "framed", "mapped", "quiet", "stream", "slow_stream", "stream_library", "floor",
+          "timer_floor", "attach"}) {
+        for (const std::string targets : {"idle", "busy"}) {
+            const std::string name = method + "/" + targets + "/cpus:2/events:4/groups:1";
+            CAPTURE(name);
+            const std::string one = entry(outcome.text, name);
+            CHECK(has(one, "real_time"));
+            CHECK_FALSE(has(one, "error_message"));
+            CHECK(has(one, "syscalls"));
+            CHECK(has(one, "ipis"));
+            CHECK(has(one, "wakeups") == (targets == "idle"));
+            const bool reads = method != "null_syscall" && method != "attach" &&
+                               method.find("floor") == std::string::npos;
+            const bool library = method == "stream_library";
+            CHECK(has(one, "memory_bytes") == (reads && !library));
+            // Streams: unless a CPU is behind the others in all tries.
+            const bool stream = method.find("stream") != std::string::npos;
+            if (!stream) CHECK(has(one, "skew_ns") == (reads && method != "io_uring"));
+            CHECK(has(one, "lost") == stream);
+            CHECK(has(one, "overruns") == (stream && !library));
+            CHECK(has(one, "late_p99_ns") == (stream && !library));
+            CHECK(has(one, "max_rate") == (stream && !library && targets == "busy"));
+        }
+    }
+}
+
+TEST_CASE("the benchmark takes several shapes and other events", "[module]") {
+    const Outcome shapes = run_bench(
+        "--cpus=0,1 --targets=idle --methods=raw,bpf,sampling --events=1,8 --groups=1,3 --time=0 "
+        "--benchmark_repetitions=1 --benchmark_format=json");
+    CAPTURE(shapes.text);
+    for (const std::string method : {"raw", "bpf", "sampling"}) {
+        for (const std::string events : {"1", "8"}) {
+            for (const std::string groups : {"1", "3"})
+                CHECK(has(entry(shapes.text,
+                                method + "/idle/cpus:2/events:" + events + "/groups:" + groups),
+                          "memory_bytes"));
+        }
+    }
+    const Outcome other = run_bench(
+        "--cpus=0 --targets=busy --methods=per_fd --group-events='{task-clock,dummy}' --time=0 "
+        "--benchmark_repetitions=1");
+    CAPTURE(other.text);
+    CHECK_THAT(other.text, ContainsSubstring("per_fd/busy/cpus:1/events:2/groups:1"));
+}
+
+TEST_CASE("without the module its methods are skipped with the reason", "[no-module]") {
+    need_no_module();
+    const Outcome outcome = run_bench(
+        "--cpus=0 --targets=idle --methods=null_syscall,raw --time=0 --benchmark_repetitions=1");
+    CAPTURE(outcome.text);
+    CHECK_THAT(outcome.text, ContainsSubstring("modprobe"));
+}
+
+TEST_CASE("a method that delivers true counts passes") {
+    metagroup::test::need_software_events();
+    CHECK_NOTHROW(verify([](const Values& counts) { return counts; }));
+}
+
+TEST_CASE("a method that is late once is verified again") {
+    metagroup::test::need_software_events();
+    bool late = true;
+    CHECK_NOTHROW(verify([&](const Values& counts) {
+        return std::exchange(late, false) ? Values{1, counts[1]} : counts;
+    }));
+}
+
+TEST_CASE("a method that delivers old, wrong, too few or no counts fails") {
+    metagroup::test::need_software_events();
+    Values old;
+    CHECK_THROWS_MATCHES(verify([&](const Values& counts) {
+                             if (old.empty()) old = {1, counts[1]};
+                             return old;
+                         }),
+                         std::runtime_error, MessageMatches(ContainsSubstring("not between")));
+    CHECK_THROWS_MATCHES(verify([](const Values& counts) {
+                             return Values{counts[0] + 1'000'000'000'000, counts[1]};
+                         }),
+                         std::runtime_error, MessageMatches(ContainsSubstring("not between")));
+    CHECK_THROWS_MATCHES(verify([](const Values& counts) { return Values{counts[0]}; }),
+                         std::runtime_error, MessageMatches(ContainsSubstring("1 counts of 2")));
+    CHECK_THROWS_MATCHES(verify([](const Values&) { return Values{}; }), std::runtime_error,
+                         MessageMatches(ContainsSubstring("0 counts of 2")));
 }

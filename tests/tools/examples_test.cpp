@@ -1,14 +1,6 @@
 // SPDX-License-Identifier: MIT
 // The programs of examples/ do what they say.
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <metagroup/cpu_list.hpp>
-#include <regex>
-#include <string>
-
 #include "program.hpp"
-
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
@@ -23,10 +15,6 @@ std::size_t count(const std::string& text, const std::string& pattern) {
         std::distance(std::sregex_iterator(text.begin(), text.end(), regex), {}));
 }
 
-std::size_t online() {
-    return metagroup::CpuList::online().size();
-}
-
 }  // namespace
 
 TEST_CASE("Example ipc prints a ratio for every CPU and second") {
@@ -34,7 +22,8 @@ TEST_CASE("Example ipc prints a ratio for every CPU and second") {
     const Outcome outcome = example("ipc '{cpu-clock,cpu-clock}' 2");
     CAPTURE(outcome.text);
     CHECK(outcome.status == 0);
-    CHECK(count(outcome.text, "CPU +[0-9]+ +(1|0\\.99[0-9]|1\\.00[0-9]?)\n") == 2 * online());
+    CHECK(count(outcome.text, "CPU +[0-9]+ +(1|0\\.99[0-9]|1\\.00[0-9]?)\n") ==
+          2 * number_online());
 }
 
 TEST_CASE("Example ipc needs two events") {
@@ -53,7 +42,7 @@ TEST_CASE("Example sampler accounts for every deadline") {
                           std::regex("([0-9]+) sweeps of ([0-9]+) groups in .* ([0-9]+) missed")));
     CHECK(std::stoul(match[1]) > 0);
     CHECK(std::stoul(match[1]) + std::stoul(match[3]) == 1000);
-    CHECK(std::stoul(match[2]) == online());
+    CHECK(std::stoul(match[2]) == number_online());
 }
 
 TEST_CASE("Example sampler sees every CPU's time pass") {
@@ -62,7 +51,7 @@ TEST_CASE("Example sampler sees every CPU's time pass") {
     std::smatch match;
     REQUIRE(std::regex_search(outcome.text, match, std::regex("cpu-clock: ([0-9]+)")));
     // Of the deadlines some may be missed, also the last ones.
-    CHECK(std::stoull(match[1]) > online() * 500'000'000);
+    CHECK(std::stoull(match[1]) > number_online() * 500'000'000);
 }
 
 TEST_CASE("Example sampler names the argument that is wrong") {
@@ -79,7 +68,7 @@ TEST_CASE("Example stream_ipc prints a range for every CPU and second") {
     CAPTURE(outcome.text);
     CHECK(outcome.status == 0);
     CHECK(count(outcome.text, "CPU +[0-9]+ +[0-9.]+ to +[0-9.]+, [0-9]+ samples, [0-9]+ lost\n") ==
-          2 * online());
+          2 * number_online());
 }
 
 TEST_CASE("Example stream_ipc needs two events") {
@@ -99,6 +88,6 @@ TEST_CASE("Example ioctls prints the counts of every CPU", "[module]") {
     CAPTURE(outcome.text);
     CHECK(outcome.status == 0);
     CHECK(count(outcome.text, "CPU [0-9]+: [0-9]+ context switches, [0-9]+ page faults\n") ==
-          online());
+          number_online());
     CHECK_THAT(outcome.text, ContainsSubstring("read in"));
 }

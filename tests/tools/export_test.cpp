@@ -3,27 +3,13 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <csignal>
 #include <future>
-#include <map>
-#include <metagroup/cpu_list.hpp>
-#include <regex>
-#include <sstream>
-#include <string>
-#include <vector>
 
 #include "export/scrape.hpp"
 #include "program.hpp"
 #include "support/cpus.hpp"
 
-using Catch::Matchers::ContainsSubstring;
 using Fd = metagroup::detail::UniqueFd;
 
 namespace {
@@ -179,34 +165,21 @@ TEST_CASE("A signal ends the exporter, which prints the number of scrapes") {
 TEST_CASE("A port that is in use is named, with the remedy") {
     const Exporter first;
     const std::string address = "127.0.0.1:" + std::to_string(first.port());
-    const Outcome outcome = run_program(METAGROUP_TOOL " export -e cpu-clock --listen " + address);
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring(address) && ContainsSubstring("in use") &&
-                                 ContainsSubstring("--listen"));
+    tool_fails("export -e cpu-clock --listen " + address, {address, "in use", "--listen"});
 }
 
 TEST_CASE("An address that no interface has is named, with the reason") {
-    const Outcome outcome =
-        run_program(METAGROUP_TOOL " export -e cpu-clock --listen 192.0.2.1:19468");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("192.0.2.1") && ContainsSubstring("interface"));
+    tool_fails("export -e cpu-clock --listen 192.0.2.1:19468", {"192.0.2.1", "interface"});
 }
 
 TEST_CASE("A listen address that is not IPv4:PORT is refused with an example", "[no-module]") {
     for (const char* text : {"", "9468", "127.0.0.1", ":9468", "localhost:1", "[::1]:80", "1.2.3:4",
-                             "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:80x", "1.2.3.4:"}) {
-        const Outcome outcome =
-            run_program("timeout 10 " METAGROUP_TOOL " export -e cpu-clock --listen '" +
-                        std::string(text) + "'");
-        CAPTURE(text, outcome.text);
-        CHECK(outcome.status == kFailure);
-        CHECK_THAT(outcome.text, ContainsSubstring("127.0.0.1:19468"));
-    }
+                             "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:80x", "1.2.3.4:"})
+        tool_fails("export -e cpu-clock --listen '" + std::string(text) + "'", {"127.0.0.1:19468"});
 }
 
 TEST_CASE("By default only this machine can scrape") {
-    CHECK_THAT(run_program(METAGROUP_TOOL " export --help").text,
-               ContainsSubstring("127.0.0.1:19468"));
+    CHECK_THAT(tool_output("export --help"), ContainsSubstring("127.0.0.1:19468"));
 }
 
 TEST_CASE("Counts never decrease, even if CPUs go offline", "[module]") {

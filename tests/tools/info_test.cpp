@@ -3,24 +3,12 @@
 #include <fmt/format.h>
 #include <linux/perf_metagroup.h>
 #include <sys/utsname.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cctype>
-#include <cstdint>
-#include <fstream>
-#include <metagroup/cpu_list.hpp>
-#include <nlohmann/json.hpp>
-#include <regex>
-#include <string>
 
 #include "info/info.hpp"
 #include "program.hpp"
-#include "support/temp_tree.hpp"
 
-using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
 using tool::Json;
 
@@ -29,10 +17,20 @@ namespace {
 const std::string kInfo = METAGROUP_TOOL " info ";
 
 json report(const std::string& arguments = "") {
-    const Outcome outcome = run_program(kInfo + "-j " + arguments);
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
+    return json::parse(tool_output("info -j " + arguments));
+}
+
+// Of a command that is info in other circumstances.
+json report_of(const std::string& command, int status = 0) {
+    const Outcome outcome = run_program(command);
+    CAPTURE(command, outcome.text);
+    REQUIRE(outcome.status == status);
     return json::parse(outcome.text);
+}
+
+// A module with another ABI and all features.
+json report_of_other_abi() {
+    return report_of("LD_PRELOAD=" METAGROUP_OTHER_ABI " " + kInfo + "-j --device /dev/null");
 }
 
 json check_of(const json& report, const std::string& part) {
@@ -58,11 +56,9 @@ bool contains(const json& list, const std::string& value) {
 }  // namespace
 
 TEST_CASE("info prints a page of aligned text about the machine") {
-    const Outcome outcome = run_program(kInfo);
     utsname name{};
     ::uname(&name);
-    CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.text,
+    CHECK_THAT(tool_output("info"),
                ContainsSubstring(std::string("\n  release          ") + name.release + '\n') &&
                    ContainsSubstring("\n  architecture     ") &&
                    ContainsSubstring("\n  perf event paranoid   ") &&
@@ -104,8 +100,9 @@ TEST_CASE("info finds the number of counters of a CPU", "[hardware]") {
 }
 
 TEST_CASE("Every check of info has a result, and failed ones a reason") {
-    const json all = report();
-    for (const json& tried : all.at("checks")) {
+    const json checks = report().at("checks");
+    REQUIRE_FALSE(checks.empty());
+    for (const json& tried : checks) {
         CAPTURE(tried.dump());
         CHECK(tried.at("what").is_string());
         CHECK(tried.at("works").get<bool>() == tried.at("why").get<std::string>().empty());
@@ -114,7 +111,7 @@ TEST_CASE("Every check of info has a result, and failed ones a reason") {
 }
 
 TEST_CASE("Without the module info reports that, with the remedy", "[no-module]") {
-    if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
+    need_no_module();
     const json all = report();
     CHECK(all.at("module").at("loaded") == false);
     CHECK(all.at("module").at("version").is_null());
@@ -160,11 +157,7 @@ TEST_CASE("info reports a device that is not the module's") {
 }
 
 TEST_CASE("info reports a module with another ABI", "[no-module]") {
-    const Outcome outcome =
-        run_program("LD_PRELOAD=" METAGROUP_OTHER_ABI " " + kInfo + "-j --device /dev/null");
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    const json all = json::parse(outcome.text);
+    const json all = report_of_other_abi();
     CHECK(all.at("module").at("abi") == 99);
     const json tried = check_of(all, "by the module");
     CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
@@ -190,16 +183,12 @@ TEST_CASE("info names each feature of the kernel's header, and shows the bits of
     }
     REQUIRE(expected.size() > 5);
     expected.push_back(fmt::format("{:#x}", others));
-    const Outcome outcome =
-        run_program("LD_PRELOAD=" METAGROUP_OTHER_ABI " " + kInfo + "-j --device /dev/null");
-    CHECK(json::parse(outcome.text).at("module").at("features") == expected);
+    CHECK(report_of_other_abi().at("module").at("features") == expected);
 }
 
 TEST_CASE("info --check succeeds where stat counts the default events") {
-    const bool counted = run_program(METAGROUP_TOOL " stat --timeout 10ms").status == 0;
-    const Outcome outcome = run_program(kInfo + "--check");
-    CAPTURE(outcome.text);
-    CHECK((outcome.status == 0) == counted);
+    const bool counted = run_tool("stat --timeout 10ms").status == 0;
+    CHECK((run_tool("info --check").status == 0) == counted);
 }
 
 TEST_CASE("info --check fails where seccomp refuses perf, with that reason") {
@@ -223,10 +212,7 @@ TEST_CASE("info without --check succeeds despite a failed check") {
 
 TEST_CASE("info reports a lack of descriptors", "[no-module]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module needs fewer");
-    const Outcome outcome = run_program("sh -c 'ulimit -n 6; exec " + kInfo + "-j'");
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    const json all = json::parse(outcome.text);
+    const json all = report_of("sh -c 'ulimit -n 6; exec " + kInfo + "-j'");
     CHECK(all.at("limits").at("open-files-hard") == 6);
     CHECK(all.at("limits").at("needed-by-default-events").get<unsigned>() > 3);
     CHECK_THAT(check_of(all, "default events").at("why").get<std::string>(),
@@ -237,10 +223,7 @@ TEST_CASE("info works without sysfs") {
     const std::string hidden = "mount -t tmpfs none /sys && ";
     if (run_program("unshare -m sh -c '" + hidden + "true'").status != 0)
         SKIP("mounts cannot be made here");
-    const Outcome outcome = run_program("unshare -m sh -c '" + hidden + kInfo + "-j'");
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    const json all = json::parse(outcome.text);
+    const json all = report_of("unshare -m sh -c '" + hidden + kInfo + "-j'");
     CHECK(all.at("cpus").at("online").is_null());
     CHECK(all.at("pmus").empty());
     CHECK(check_of(all, "default events").at("works") == false);

@@ -1,25 +1,12 @@
 // SPDX-License-Identifier: MIT
 // perf(1) reads what this project records, and the reverse. Skipped without perf.
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cmath>
 #include <cstdlib>
 #include <deque>
-#include <fstream>
-#include <map>
 #include <metagroup/recording.hpp>
-#include <regex>
-#include <sstream>
-#include <string>
-#include <utility>
 
 #include "program.hpp"
 #include "support/cpus.hpp"
-#include "support/synthetic_stream.hpp"
-#include "support/temp_tree.hpp"
 
-using Catch::Matchers::ContainsSubstring;
 using metagroup::test::SyntheticStream;
 
 namespace {
@@ -29,7 +16,7 @@ constexpr std::uint64_t kDeadlines = 100;
 // Sums by CPU and event.
 using Counts = std::map<std::string, double>;
 
-// Where fetch-perf puts the perf of a newer kernel.
+// Where tests/vm/fetch puts the perf of a newer kernel.
 std::string newer_perf() {
     const auto variable = [](const char* name) {
         const char* const value = std::getenv(name);
@@ -46,7 +33,7 @@ struct World {
     explicit World(std::string path_of_perf = "perf") : program(std::move(path_of_perf)) {
         if (run_program(program + " version").status != 0)
             SKIP((program == "perf" ? "perf is not installed"
-                                    : "no newer perf: tests/tools/fetch-perf fetches one"));
+                                    : "no newer perf: tests/vm/fetch --perf fetches one"));
     }
     Outcome perf(const std::string& command) const {
         Outcome outcome = run_program("cd " + tree.path() + " && " + program + ' ' + command);
@@ -68,11 +55,7 @@ struct World {
     // Between the first sample and the last.
     Counts counts_by_report() const {
         Counts counts;
-        const Outcome outcome =
-            run_program(METAGROUP_TOOL " report -A -j " + path + " 2>/dev/null");
-        CAPTURE(outcome.text);
-        REQUIRE(outcome.status == 0);
-        for (const auto& line : json_lines(outcome.text))
+        for (const auto& line : json_lines(tool_output("report -A -j " + path + " 2>/dev/null")))
             if (line.contains("event") && line.at("counter-value").is_number())
                 counts[line.at("place").get<std::string>() + ' ' +
                        line.at("event").get<std::string>()] = line.at("counter-value");

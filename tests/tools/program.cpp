@@ -9,23 +9,16 @@
 #include <pty.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include <utmp.h>
 
-#include <array>
-#include <catch2/catch_test_macros.hpp>
 #include <cerrno>
-#include <csignal>
 #include <cstddef>
 #include <cstdlib>
-#include <sstream>
+#include <iterator>
 #include <system_error>
-#include <thread>
 
 namespace {
 
-using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 // Virtual CPUs may stand still for long.
@@ -93,6 +86,30 @@ Outcome run_program(const std::string& command, Who who) {
     return outcome;
 }
 
+Outcome run_tool(const std::string& arguments) {
+    return run_program(METAGROUP_TOOL " " + arguments);
+}
+
+std::string tool_output(const std::string& arguments) {
+    const Outcome outcome = run_tool(arguments);
+    CAPTURE(arguments, outcome.text);
+    REQUIRE(outcome.status == 0);
+    return outcome.text;
+}
+
+void tool_fails(const std::string& arguments, const std::vector<std::string>& parts) {
+    // A command line that is not refused may run without end.
+    const Outcome outcome = run_program("timeout 60 " METAGROUP_TOOL " " + arguments);
+    CAPTURE(arguments, outcome.text);
+    CHECK(outcome.status == kFailure);
+    for (const std::string& part : parts)
+        CHECK_THAT(outcome.text, ContainsSubstring(part));
+}
+
+void need_no_module() {
+    if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
+}
+
 std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> parts;
     std::istringstream stream(text);
@@ -124,6 +141,15 @@ std::vector<nlohmann::json> json_lines(const std::string& text) {
     for (const std::string& line : split(text, '\n'))
         lines.push_back(nlohmann::json::parse(line));
     return lines;
+}
+
+std::string contents_of(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::size_t number_online() {
+    return metagroup::CpuList::online().size();
 }
 
 Pty::Pty(std::vector<std::string> command, Variables variables, TerminalSize size) {

@@ -1,18 +1,45 @@
 // SPDX-License-Identifier: MIT
-// Runs programs: by the shell, or on a pseudo-terminal.
+// For most tests: Catch2, programs that are run by the shell or on a pseudo-terminal, files,
+// recordings.
 #pragma once
 
 #include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <initializer_list>
+#include <map>
+#include <metagroup/cpu_list.hpp>
 #include <metagroup/detail/unique_fd.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
+
+#include "support/synthetic_stream.hpp"
+#include "support/temp_tree.hpp"
+
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using namespace std::chrono_literals;
 
 struct Outcome {
     int status;
@@ -27,12 +54,36 @@ enum class Who { self, nobody };
 // Anything but `self` needs root.
 Outcome run_program(const std::string& command, Who who = Who::self);
 
+// The tool, with these arguments.
+Outcome run_tool(const std::string& arguments);
+// The same; it must succeed. \return what it prints.
+std::string tool_output(const std::string& arguments);
+// It must fail by itself, with a message that has these parts.
+void tool_fails(const std::string& arguments, const std::vector<std::string>& parts);
+
+// Skips a test of what is without the module.
+void need_no_module();
+
 // Runs a program while seccomp refuses perf_event_open(2), as in containers.
 Outcome run_without_perf(const std::string& command);
 
 std::vector<std::string> split(const std::string& text, char separator);
 
 std::vector<nlohmann::json> json_lines(const std::string& text);
+
+// Bytes of a file.
+std::string contents_of(const std::string& path);
+
+std::size_t number_online();
+
+// A recording with known counts.
+struct Recorded {
+    explicit Recorded(std::uint64_t deadlines = 1000) { stream.write_file(path, deadlines); }
+
+    metagroup::test::TempTree tree;
+    std::string path = tree.path("recording");
+    metagroup::test::SyntheticStream stream{.cpus = 3};
+};
 
 struct TerminalSize {
     unsigned short rows = 24, columns = 80;

@@ -1,31 +1,14 @@
 // SPDX-License-Identifier: MIT
 // metagroup report by its command line.
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cmath>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
-#include <string>
-#include <vector>
 
 #include "common/analysis.hpp"
 #include "program.hpp"
-#include "recorded.hpp"
-
-using Catch::Approx;
-using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
 std::vector<nlohmann::json> report(const Recorded& recorded, const std::string& options) {
-    const Outcome outcome =
-        run_program(METAGROUP_TOOL " report -j " + options + ' ' + recorded.path);
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    return json_lines(outcome.text);
+    return json_lines(tool_output("report -j " + options + ' ' + recorded.path));
 }
 
 nlohmann::json figure(const std::vector<nlohmann::json>& lines, const std::string& name,
@@ -34,6 +17,50 @@ nlohmann::json figure(const std::vector<nlohmann::json>& lines, const std::strin
         if (line.value("figure", "") == name && line.value("place", "") == place) return line;
     return {};
 }
+
+// Runs the script of a page, with canvases that keep what is drawn. Prints a line for each text:
+// all of the time, then after 20 steps of the wheel, then all again; and what is shown of the value
+// under the pointer.
+constexpr const char* kPageScript = R"(
+const fs = require('fs');
+const vm = require('vm');
+
+const page = fs.readFileSync(process.argv[2], 'utf8');
+const script = page.match(/<script>([^]*)<\/script>/)[1];
+const elements = [];
+let texts = [];
+let cells = 0;
+const drawing = {
+  setTransform() {}, strokeRect() {}, beginPath() {}, lineTo(x, y) {
+    if (Number.isNaN(x + y)) throw new Error('a line to nowhere');
+  }, stroke() {}, fillRect() { cells++; }, fillText(text) { texts.push(text); },
+};
+const element = name => ({
+  name, style: {}, clientWidth: 1000, getContext: () => drawing, setPointerCapture() {},
+});
+const show = title => {
+  console.log(`${title}: ${cells > 0 ? 'drawn' : 'empty'}; ${texts.join('; ')}`);
+  texts = [];
+  cells = 0;
+};
+vm.runInNewContext(script, {
+  window: {devicePixelRatio: 1},
+  document: {createElement: element, body: {appendChild: child => elements.push(child) && child}},
+  requestAnimationFrame: draw => draw(),
+});
+show('all');
+const [output, canvas] = elements;
+const middle = {offsetX: 475, offsetY: 25, deltaY: -1, pointerId: 1, preventDefault() {}};
+for (let i = 0; i < 20; i++) canvas.onwheel(middle);
+texts = [];
+canvas.onpointerdown(middle);
+canvas.onpointermove({...middle, offsetX: 476});
+canvas.onpointerup();
+show('zoomed');
+console.log(`value: ${output.textContent}`);
+canvas.ondblclick();
+show('again');
+)";
 
 }  // namespace
 
@@ -88,20 +115,18 @@ TEST_CASE("report leaves out what is before or after a time", "[no-module]") {
     const auto lines = report(recorded, "-A --since 100ms --until 0.3");
     CHECK(lines.at(0).at("elapsed").get<double>() == Approx(0.2));
     CHECK(lines.at(0).at("counter-value") == 200'000'000);
-    const Outcome outcome = run_program(METAGROUP_TOOL " report --since 5s " + recorded.path);
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("no samples"));
+    tool_fails("report --since 5s " + recorded.path, {"no samples"});
 }
 
 TEST_CASE("report prints the same as text and CSV", "[no-module]") {
     const Recorded recorded;
     const auto run = [&](const char* options) {
-        return run_program(METAGROUP_TOOL " report " + std::string(options) + ' ' + recorded.path);
+        return tool_output("report " + std::string(options) + ' ' + recorded.path);
     };
-    CHECK_THAT(run("").text, ContainsSubstring("5,994,000,000          cycles") &&
-                                 ContainsSubstring("insn per cycle") &&
-                                 ContainsSubstring("deadlines lost: 2 of 3000"));
-    const auto lines = split(run("-x ';' -A").text, '\n');
+    CHECK_THAT(run(""), ContainsSubstring("5,994,000,000          cycles") &&
+                            ContainsSubstring("insn per cycle") &&
+                            ContainsSubstring("deadlines lost: 2 of 3000"));
+    const auto lines = split(run("-x ';' -A"), '\n');
     CHECK(lines.at(0).starts_with("CPU0;1;999000000;;cycles;"));
     CHECK(lines.at(7) == "place;cpus;figure;unit;samples;lost;p50;p90;p99;max");
     CHECK(lines.at(11) == "CPU0;1;lateness;ns;1000;0;1000;1000;1000;1000");
@@ -113,30 +138,23 @@ TEST_CASE("report reads a recording that was not finished, and says so", "[no-mo
         metagroup::RecordingWriter writer(recorded.path, recorded.stream.options());
         recorded.stream.write(writer, 1000);
     }
-    const Outcome outcome = run_program(METAGROUP_TOOL " report " + recorded.path);
-    CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.text,
+    CHECK_THAT(tool_output("report " + recorded.path),
                ContainsSubstring("not finished") && ContainsSubstring("5,994,000,000"));
 }
 
 TEST_CASE("report reads a recording that was cut short, and says so", "[no-module]") {
     const Recorded recorded;
     std::filesystem::resize_file(recorded.path, std::filesystem::file_size(recorded.path) / 2);
-    const Outcome outcome = run_program(METAGROUP_TOOL " report " + recorded.path);
-    CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.text, ContainsSubstring("cut short") && ContainsSubstring("insn per cycle"));
+    CHECK_THAT(tool_output("report " + recorded.path),
+               ContainsSubstring("cut short") && ContainsSubstring("insn per cycle"));
 }
 
 TEST_CASE("report draws each figure, and a page that loads nothing", "[no-module]") {
     const Recorded recorded;
     const auto draw = [&](const std::string& option, const std::string& file) {
         const std::string path = recorded.tree.path(file);
-        const Outcome outcome = run_program(METAGROUP_TOOL " report -o /dev/null " + option + ' ' +
-                                            path + ' ' + recorded.path);
-        CAPTURE(outcome.text);
-        REQUIRE(outcome.status == 0);
-        std::ifstream stream(path);
-        return std::string(std::istreambuf_iterator<char>(stream), {});
+        tool_output("report -o /dev/null " + option + ' ' + path + ' ' + recorded.path);
+        return contents_of(path);
     };
     const std::string svg = draw("--plot", "picture.svg");
     CHECK(svg.starts_with("<svg "));
@@ -156,10 +174,9 @@ TEST_CASE("The page of report draws the part of the time that is zoomed to", "[n
     if (run_program("node --version").status != 0) SKIP("node is not installed");
     const Recorded recorded;
     const std::string page = recorded.tree.path("page.html");
-    REQUIRE(run_program(METAGROUP_TOOL " report -o /dev/null --figure cycles --html " + page + ' ' +
-                        recorded.path)
-                .status == 0);
-    const Outcome outcome = run_program("node " METAGROUP_TEST_SOURCES "/page_test.js " + page);
+    tool_output("report -o /dev/null --figure cycles --html " + page + ' ' + recorded.path);
+    std::ofstream(recorded.tree.path("script")) << kPageScript;
+    const Outcome outcome = run_program("node " + recorded.tree.path("script") + ' ' + page);
     CAPTURE(outcome.text);
     REQUIRE(outcome.status == 0);
     const auto lines = split(outcome.text, '\n');
@@ -193,19 +210,14 @@ TEST_CASE("report draws PNG by rsvg-convert, and names it where it is missing", 
     };
     install("exec /bin/cat >\"${1#--output=}\"\n");
     REQUIRE(draw(programs).status == 0);
-    std::ifstream stream(picture);
-    CHECK_THAT(std::string(std::istreambuf_iterator<char>(stream), {}),
+    CHECK_THAT(contents_of(picture),
                Catch::Matchers::StartsWith("<svg ") && Catch::Matchers::EndsWith("</svg>\n"));
     install("exit 1\n");
     CHECK_THAT(draw(programs).text, ContainsSubstring("rsvg-convert failed"));
 }
 
 TEST_CASE("report draws no other formats", "[no-module]") {
-    const Outcome outcome =
-        run_program(METAGROUP_TOOL " report --plot /tmp/x.jpg " + Recorded().path);
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("/tmp/x.jpg") && ContainsSubstring(".svg") &&
-                                 ContainsSubstring(".png"));
+    tool_fails("report --plot /tmp/x.jpg " + Recorded().path, {"/tmp/x.jpg", ".svg", ".png"});
 }
 
 TEST_CASE("report shows the chosen figures only", "[no-module]") {
@@ -215,13 +227,8 @@ TEST_CASE("report shows the chosen figures only", "[no-module]") {
         if (line.contains("figure")) names.push_back(line.at("figure"));
     CHECK(names == std::vector<std::string>{"IPC", "lateness"});
     for (const char* options :
-         {"--figure cycles,ipc", "--figure cycl", "--figure ,", "--figure lateness --phases"}) {
-        const Outcome outcome =
-            run_program(std::string(METAGROUP_TOOL " report ") + options + ' ' + recorded.path);
-        CAPTURE(options, outcome.text);
-        CHECK(outcome.status == kFailure);
-        CHECK_THAT(outcome.text, ContainsSubstring("--figure: "));
-    }
+         {"--figure cycles,ipc", "--figure cycl", "--figure ,", "--figure lateness --phases"})
+        tool_fails(std::string("report ") + options + ' ' + recorded.path, {"--figure: "});
 }
 
 TEST_CASE("report finds the phases of a recording, with the means of each figure", "[no-module]") {
@@ -253,29 +260,17 @@ TEST_CASE("report finds the phases of a recording, with the means of each figure
     }
     writer.finish();
     const auto run = [&](const std::string& options) {
-        const Outcome outcome =
-            run_program(METAGROUP_TOOL " report --phases " + options + ' ' + path);
-        CAPTURE(outcome.text);
-        REQUIRE(outcome.status == 0);
-        return outcome.text;
+        return tool_output("report --phases " + options + ' ' + path);
     };
     std::vector<nlohmann::json> phases;
     for (const auto& line : json_lines(run("-j --figure cycles,IPC")))
         if (line.contains("phase")) phases.push_back(line);
     REQUIRE(phases.size() == 4);
-    CHECK(phases[0] == nlohmann::json{{"phase", 1},
-                                      {"from", 0},
-                                      {"to", 0.3},
-                                      {"figure", "cycles"},
-                                      {"unit", "/sec"},
-                                      {"mean", 1e9}});
+    CHECK(phases[0] == nlohmann::json::parse(R"({"phase": 1, "from": 0, "to": 0.3,
+        "figure": "cycles", "unit": "/sec", "mean": 1e9})"));
     CHECK(phases[1].at("mean") == 2);
-    CHECK(phases[2] == nlohmann::json{{"phase", 2},
-                                      {"from", 0.3},
-                                      {"to", 1.0},
-                                      {"figure", "cycles"},
-                                      {"unit", "/sec"},
-                                      {"mean", 4e9}});
+    CHECK(phases[2] == nlohmann::json::parse(R"({"phase": 2, "from": 0.3, "to": 1.0,
+        "figure": "cycles", "unit": "/sec", "mean": 4e9})"));
     CHECK(phases[3].at("mean") == 1);
     const auto lines = split(run("-x ';'"), '\n');
     CHECK(std::ranges::find(lines, "phase;from;to;figure;unit;mean") != lines.end());
@@ -331,24 +326,17 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
     metagroup::RecordingWriter writer(path, options);
     stream.write(writer, 100);
     writer.finish();
-    const Outcome outcome =
-        run_program(METAGROUP_TOOL " report -A --plot " + tree.path("picture.svg") + ' ' + path);
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    CHECK_THAT(outcome.text, ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
-                                 ContainsSubstring(" CPU1        interval ") &&
-                                 ContainsSubstring("deadlines lost: 2 of 200\n"));
-    std::ifstream picture(tree.path("picture.svg"));
-    CHECK_THAT(std::string(std::istreambuf_iterator<char>(picture), {}),
+    CHECK_THAT(tool_output("report -A --plot " + tree.path("picture.svg") + ' ' + path),
+               ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
+                   ContainsSubstring(" CPU1        interval ") &&
+                   ContainsSubstring("deadlines lost: 2 of 200\n"));
+    CHECK_THAT(contents_of(tree.path("picture.svg")),
                ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
                    // Four samples of each CPU in a step: one rectangle of 24 steps.
                    ContainsSubstring("<path fill=\"#fde725\" d=\"M0 1h24v1h-24z\"/>"));
 }
 
 TEST_CASE("report names a file that it cannot read", "[no-module]") {
-    for (const char* file : {"/no/such/file", "/etc/passwd"}) {
-        const Outcome outcome = run_program(std::string(METAGROUP_TOOL " report ") + file);
-        CHECK(outcome.status == kFailure);
-        CHECK_THAT(outcome.text, ContainsSubstring(file));
-    }
+    for (const std::string file : {"/no/such/file", "/etc/passwd"})
+        tool_fails("report " + file, {file});
 }

@@ -1,28 +1,8 @@
 // SPDX-License-Identifier: MIT
 // The end of stat: by its command, a timeout, or a signal.
-#include <sys/wait.h>
-#include <unistd.h>
-
-#include <array>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <filesystem>
-#include <fstream>
-#include <functional>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <thread>
-
 #include "program.hpp"
-#include "support/temp_tree.hpp"
 
-using Catch::Matchers::ContainsSubstring;
 using Clock = std::chrono::steady_clock;
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -31,7 +11,7 @@ constexpr auto kInTime = 20s;
 const std::string kLong = "sleep 60";
 
 Outcome count_clock(const std::string& arguments) {
-    return run_program(METAGROUP_TOOL " stat -e cpu-clock " + arguments);
+    return run_tool("stat -e cpu-clock " + arguments);
 }
 
 std::vector<double> interval_ends(const std::string& csv) {
@@ -39,12 +19,6 @@ std::vector<double> interval_ends(const std::string& csv) {
     for (const std::string& line : split(csv, '\n'))
         ends.push_back(std::stod(line));
     return ends;
-}
-
-std::string text_of(const std::string& file) {
-    std::ostringstream text;
-    text << std::ifstream(file).rdbuf();
-    return text.str();
 }
 
 bool happens(const std::function<bool()>& condition) {
@@ -87,7 +61,7 @@ class Background {
     Background& operator=(const Background&) = delete;
 
     std::string path(const std::string& file) const { return tree_.path(file); }
-    std::string output() const { return text_of(path("output")); }
+    std::string output() const { return contents_of(path("output")); }
     void signal(int number) const { ::kill(pid_, number); }
 
     // True once the program has restored its signals.
@@ -95,7 +69,7 @@ class Background {
         const std::string process = "/proc/" + std::to_string(pid_);
         std::error_code error;
         if (std::filesystem::read_symlink(process + "/exe", error) != METAGROUP_TOOL) return false;
-        return !ignores(text_of(process + "/status"), SIGINT);
+        return !ignores(contents_of(process + "/status"), SIGINT);
     }
 
     // The exit status; nothing if it does not end in time.
@@ -136,11 +110,11 @@ TEST_CASE("A signal ends stat and its command, with a summary") {
         metagroup::test::TempTree tree;
         const std::string file = tree.path("pid");
         Background stat("sh -c 'echo $$ >" + file + "; exec " + kLong + "'");
-        REQUIRE(happens([&] { return text_of(file).ends_with('\n'); }));
+        REQUIRE(happens([&] { return contents_of(file).ends_with('\n'); }));
         stat.signal(signal);
         CHECK(stat.end() == 128 + SIGTERM);
         CHECK_THAT(stat.output(), ContainsSubstring("seconds time elapsed"));
-        CHECK((::kill(std::stoi(text_of(file)), 0) != 0 && errno == ESRCH));
+        CHECK((::kill(std::stoi(contents_of(file)), 0) != 0 && errno == ESRCH));
     }
 }
 

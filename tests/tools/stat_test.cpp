@@ -1,57 +1,26 @@
 // SPDX-License-Identifier: MIT
 // metagroup stat by its command line. Tag [machine]: changes the machine (cgroups, CPU hotplug,
 // busy PMUs, permission), so it runs in guests only.
-#include <algorithm>
-#include <array>
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <metagroup/cpu_list.hpp>
-#include <regex>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "common/aggregation.hpp"
 #include "common/intervals.hpp"
 #include "program.hpp"
 #include "support/settings.hpp"
 
-using Catch::Matchers::ContainsSubstring;
-using namespace std::chrono_literals;
-using Catch::Approx;
 using metagroup::MetaGroup;
 using metagroup::Snapshot;
 using metagroup::test::Cgroup;
 
 namespace {
 
-Outcome run_stat(const std::string& arguments) {
-    return run_program(METAGROUP_TOOL " stat " + arguments);
-}
-
-std::size_t online() {
-    return metagroup::CpuList::online().size();
-}
-
 // The first line of stat on CPU 0, with N for each number.
 std::string first_line(const std::string& arguments) {
-    const Outcome outcome = run_program(METAGROUP_TOOL " stat -C 0 -e dummy " + arguments);
-    CAPTURE(arguments, outcome.text);
-    REQUIRE(outcome.status == 0);
+    const std::string text = tool_output("stat -C 0 -e dummy " + arguments);
     const std::regex number(R"((^|[,;:])\d+(\.\d+)?(e[-+]?\d+)?(?=[,;}]|$))");
-    return std::regex_replace(split(outcome.text, '\n').at(0), number, "$1N");
+    return std::regex_replace(split(text, '\n').at(0), number, "$1N");
 }
 
 std::vector<nlohmann::json> stat_lines(const std::string& options) {
-    const Outcome outcome = run_program(METAGROUP_TOOL " stat -j -e cpu-clock " + options);
-    CAPTURE(outcome.text);
-    REQUIRE(outcome.status == 0);
-    return json_lines(outcome.text);
+    return json_lines(tool_output("stat -j -e cpu-clock " + options));
 }
 
 // Has four counters on each CPU.
@@ -67,120 +36,104 @@ std::string group_of(std::size_t events) {
 }  // namespace
 
 TEST_CASE("stat counts all CPUs while a command runs") {
-    const Outcome outcome = run_stat("-e cpu-clock,context-switches -- sleep 0.1");
-    CHECK(outcome.status == 0);
-    CHECK_THAT(outcome.text, ContainsSubstring("'sleep 0.1'") && ContainsSubstring("cpu-clock") &&
-                                 ContainsSubstring("CPUs utilized") &&
-                                 ContainsSubstring("seconds time elapsed"));
+    CHECK_THAT(tool_output("stat -e cpu-clock,context-switches -- sleep 0.1"),
+               ContainsSubstring("'sleep 0.1'") && ContainsSubstring("cpu-clock") &&
+                   ContainsSubstring("CPUs utilized") && ContainsSubstring("seconds time elapsed"));
 }
 
 TEST_CASE("stat shows large rates with a prefix") {
-    const Outcome outcome = run_stat("-e dummy,msr/tsc/ --timeout 20ms");
+    const Outcome outcome = run_tool("stat -e dummy,msr/tsc/ --timeout 20ms");
     if (outcome.status != 0) SKIP("this machine has no msr/tsc/");
     CHECK_THAT(outcome.text, ContainsSubstring(" G/sec") || ContainsSubstring(" M/sec"));
 }
 
 TEST_CASE("stat returns the command's exit status") {
-    CHECK(run_stat("-e cpu-clock -- sh -c 'exit 7'").status == 7);
-    CHECK(run_stat("-e cpu-clock -- sh -c 'kill -9 $$'").status == 128 + 9);
+    CHECK(run_tool("stat -e cpu-clock -- sh -c 'exit 7'").status == 7);
+    CHECK(run_tool("stat -e cpu-clock -- sh -c 'kill -9 $$'").status == 128 + 9);
 }
 
 TEST_CASE("stat names a command that cannot be run, with the statuses of env(1)") {
-    const Outcome missing = run_stat("-e cpu-clock -- /no/such/program");
+    const Outcome missing = run_tool("stat -e cpu-clock -- /no/such/program");
     CHECK(missing.status == 127);
     CHECK_THAT(missing.text,
                ContainsSubstring("/no/such/program") && ContainsSubstring("No such file"));
-    const Outcome no_program = run_stat("-e cpu-clock -- /etc/passwd");
+    const Outcome no_program = run_tool("stat -e cpu-clock -- /etc/passwd");
     CHECK(no_program.status == 126);
     CHECK_THAT(no_program.text,
                ContainsSubstring("/etc/passwd") && ContainsSubstring("Permission denied"));
 }
 
 TEST_CASE("stat prints one block for each interval") {
-    const Outcome outcome = run_stat("-e cpu-clock -I 20ms --count 3 -x ,");
-    CHECK(outcome.status == 0);
-    const auto lines = split(outcome.text, '\n');
+    const auto lines = split(tool_output("stat -e cpu-clock -I 20ms --count 3 -x ,"), '\n');
     REQUIRE(lines.size() == 3);
     CHECK(std::stod(lines[0]) < std::stod(lines[1]));
     CHECK(std::stod(lines[1]) < std::stod(lines[2]));
 }
 
 TEST_CASE("A bare number of an interval is milliseconds") {
-    const auto lines = json_lines(run_stat("-e cpu-clock -I 50 --count 1 -j").text);
-    const double seconds = lines.at(0).at("interval");
+    const double seconds = stat_lines("-I 50 --count 1").at(0).at("interval");
     CHECK(seconds >= 0.05);
     CHECK(seconds < 5);
 }
 
 TEST_CASE("stat -A has a row for each CPU") {
     const auto lines =
-        split(run_stat("-A -e cpu-clock,page-faults -x ';' --timeout 20ms").text, '\n');
-    REQUIRE(lines.size() == 2 * online());
+        split(run_tool("stat -A -e cpu-clock,page-faults -x ';' --timeout 20ms").text, '\n');
+    REQUIRE(lines.size() == 2 * number_online());
     CHECK(split(lines[0], ';')[0] == "CPU0");
     CHECK(split(lines[0], ';')[1] == "1");
 }
 
 TEST_CASE("The fields of CSV are those of perf stat") {
     const auto lines =
-        split(run_stat("-e '{cpu-clock,page-faults}' -x , --timeout 20ms").text, '\n');
+        split(run_tool("stat -e '{cpu-clock,page-faults}' -x , --timeout 20ms").text, '\n');
     REQUIRE(lines.size() == 2);
     const auto fields = split(lines[0], ',');
     REQUIRE(fields.size() == 7);
     CHECK(std::stoull(fields[0]) > 0);
     CHECK(fields[1].empty());
     CHECK(fields[2] == "cpu-clock");
-    CHECK(std::stoull(fields[3]) >= online() * 20'000'000);
+    CHECK(std::stoull(fields[3]) >= number_online() * 20'000'000);
     CHECK(fields[4] == "100.00");
     CHECK(fields[6] == "CPUs utilized");
 }
 
 TEST_CASE("Every line of JSON is an object, and the last one is the overhead") {
-    const auto lines = json_lines(run_stat("-e cpu-clock -j -I 20ms --count 2").text);
+    const auto lines = stat_lines("-I 20ms --count 2");
     REQUIRE(lines.size() == 3);
     CHECK(lines[0].at("event") == "cpu-clock");
-    CHECK(lines[0].at("cpus") == online());
+    CHECK(lines[0].at("cpus") == number_online());
     CHECK(lines[0].at("counter-value").get<double>() > 0);
     CHECK(lines[2].at("self").at("sweeps") == 4);
     CHECK(lines[2].at("self").at("missed-ticks").is_number_unsigned());
 }
 
 TEST_CASE("stat fails if it cannot write its file") {
-    const Outcome outcome = run_stat("-e cpu-clock --timeout 10ms -o /dev/full");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("/dev/full") && ContainsSubstring("No space left"));
+    tool_fails("stat -e cpu-clock --timeout 10ms -o /dev/full", {"/dev/full", "No space left"});
 }
 
 TEST_CASE("stat writes to a file and nothing else") {
-    const auto file = std::filesystem::temp_directory_path() / "metagroup-stat-test.csv";
-    const Outcome outcome = run_stat("-e cpu-clock --timeout 10ms -x , -o " + file.string());
-    CHECK(outcome.status == 0);
-    CHECK(outcome.text.empty());
-    CHECK(std::filesystem::file_size(file) > 0);
-    std::filesystem::remove(file);
+    const metagroup::test::TempTree tree;
+    CHECK(tool_output("stat -e cpu-clock --timeout 10ms -x , -o " + tree.path("csv")).empty());
+    CHECK(std::filesystem::file_size(tree.path("csv")) > 0);
 }
 
 TEST_CASE("stat suggests events near an unknown one") {
-    const Outcome outcome = run_stat("-e cpu-clok --timeout 10ms");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("cpu-clock"));
+    tool_fails("stat -e cpu-clok --timeout 10ms", {"cpu-clock"});
 }
 
 TEST_CASE("stat names a CPU that does not exist") {
-    const Outcome outcome = run_stat("-e cpu-clock -C 9999 --timeout 10ms");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("9999"));
+    tool_fails("stat -e cpu-clock -C 9999 --timeout 10ms", {"9999"});
 }
 
 TEST_CASE("Without the module stat reads by per_fd, and --backend module fails", "[no-module]") {
-    const Outcome outcome = run_stat("-e cpu-clock --backend=module --timeout 10ms");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("perf_metagroup"));
-    CHECK_THAT(run_stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by per_fd"));
+    tool_fails("stat -e cpu-clock --backend=module --timeout 10ms", {"perf_metagroup"});
+    CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms").text, ContainsSubstring("by per_fd"));
 }
 
 TEST_CASE("With the module stat reads by it", "[module]") {
-    CHECK_THAT(run_stat("-e cpu-clock --timeout 10ms").text, ContainsSubstring("by module"));
-    CHECK_THAT(run_stat("-e cpu-clock --timeout 10ms --backend=perfd").text,
+    CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms").text, ContainsSubstring("by module"));
+    CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms --backend=perfd").text,
                ContainsSubstring("by per_fd"));
 }
 
@@ -268,41 +221,31 @@ TEST_CASE("The intervals of a stream and its last one add up to all counts", "[m
 }
 
 TEST_CASE("Without the module stat --method stream fails, and names the reason", "[no-module]") {
-    const Outcome outcome =
-        run_program(METAGROUP_TOOL " stat -e cpu-clock -I 1ms --method stream --timeout 10ms");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("--method stream") &&
-                                 ContainsSubstring("perf_metagroup is not loaded"));
+    tool_fails("stat -e cpu-clock -I 1ms --method stream --timeout 10ms",
+               {"--method stream", "perf_metagroup is not loaded"});
 }
 
 TEST_CASE("stat -G counts the tasks of the cgroup only", "[machine]") {
     const Cgroup busy("metagroup_busy");
     const Cgroup empty("metagroup_empty");
-    const std::string spin = "-- sh -c 'echo $$ >" + busy.procs() +
+    const std::string spin = " -- sh -c 'echo $$ >" + busy.procs() +
                              "; i=0; while [ $i -lt 100000 ]; do i=$((i + 1)); done'";
     for (const char* backend : {"module", "perfd"}) {
-        const std::string begin =
-            std::string(METAGROUP_TOOL " stat -j -e cpu-clock --backend ") + backend;
-        const Outcome outcome = run_program(begin + " -G metagroup_busy " + spin);
-        CAPTURE(backend, outcome.text);
-        REQUIRE(outcome.status == 0);
-        const auto counted = json_lines(outcome.text).at(0);
+        const auto count = [&](const std::string& cgroup) {
+            return stat_lines(std::string("--backend ") + backend + " -G " + cgroup + spin).at(0);
+        };
+        const auto counted = count("metagroup_busy");
         CHECK(counted.at("cgroup") == "metagroup_busy");
         CHECK(counted.at("counter-value").get<double>() > 1e6);
-        const auto nothing =
-            json_lines(run_program(begin + " -G metagroup_empty " + spin).text).at(0);
+        const auto nothing = count("metagroup_empty");
         CHECK(nothing.at("counter-value").is_null());
     }
 }
 
 TEST_CASE("stat names a cgroup that does not exist", "[machine]") {
-    for (const std::string name : {"no/such", "../.."}) {
-        const Outcome outcome =
-            run_program(METAGROUP_TOOL " stat -e cpu-clock --timeout 10ms -G " + name);
-        CHECK(outcome.status == kFailure);
-        CHECK_THAT(outcome.text,
-                   ContainsSubstring('"' + name + '"') && ContainsSubstring("/sys/fs/cgroup"));
-    }
+    for (const std::string name : {"no/such", "../.."})
+        tool_fails("stat -e cpu-clock --timeout 10ms -G " + name,
+                   {'"' + name + '"', "/sys/fs/cgroup"});
 }
 
 TEST_CASE("A CPU that goes offline is no longer counted by stat, the others are", "[machine]") {
@@ -352,8 +295,8 @@ TEST_CASE("stat names a CPU that went offline while it counted", "[machine]") {
     for (const std::string backend : {"module", "perfd"}) {
         for (const auto& [events, consequence] : cases) {
             const Outcome outcome =
-                run_program(METAGROUP_TOOL " stat --backend " + backend + " -e '" + events +
-                            "' -- sh -c 'echo 0 >" + online + "'; echo 1 >" + online);
+                run_tool("stat --backend " + backend + " -e '" + events + "' -- sh -c 'echo 0 >" +
+                         online + "'; echo 1 >" + online);
             CAPTURE(backend, outcome.text);
             CHECK_THAT(outcome.text,
                        ContainsSubstring("CPU " + number + " went offline: " + consequence));
@@ -364,11 +307,8 @@ TEST_CASE("stat names a CPU that went offline while it counted", "[machine]") {
 TEST_CASE("A group larger than its PMU is not counted by stat, the others are", "[machine]") {
     if (!std::filesystem::exists(kTestPmu)) SKIP("metagroup_testpmu is not loaded");
     for (const char* backend : {"module", "perfd"}) {
-        const Outcome outcome = run_program(METAGROUP_TOOL " stat -j --timeout 100ms -e '" +
-                                            group_of(5) + ",cpu-clock' --backend " + backend);
-        CAPTURE(backend, outcome.text);
-        REQUIRE(outcome.status == 0);
-        const auto lines = json_lines(outcome.text);
+        const auto lines = json_lines(tool_output("stat -j --timeout 100ms -e '" + group_of(5) +
+                                                  ",cpu-clock' --backend " + backend));
         for (std::size_t event = 0; event < 5; ++event) {
             CHECK(lines.at(event).at("counter-value").is_null());
             CHECK(lines.at(event).at("pcnt-running") == 0);
@@ -376,7 +316,7 @@ TEST_CASE("A group larger than its PMU is not counted by stat, the others are", 
         CHECK(lines.at(5).at("counter-value").get<double>() > 0);
         CHECK(lines.at(5).at("pcnt-running") == 100);
     }
-    CHECK_THAT(run_program(METAGROUP_TOOL " stat --timeout 100ms -e '" + group_of(5) + "'").text,
+    CHECK_THAT(tool_output("stat --timeout 100ms -e '" + group_of(5) + "'"),
                ContainsSubstring("<not counted>"));
 }
 
@@ -384,12 +324,9 @@ TEST_CASE("Groups that take turns on their PMU are estimated by stat, with the p
           "[machine]") {
     if (!std::filesystem::exists(kTestPmu)) SKIP("metagroup_testpmu is not loaded");
     for (const char* backend : {"module", "perfd"}) {
-        const Outcome outcome =
-            run_program(METAGROUP_TOOL " stat -j -A -C 0 --timeout 500ms -e '" + group_of(3) + ',' +
-                        group_of(3) + "' --backend " + backend);
-        CAPTURE(backend, outcome.text);
-        REQUIRE(outcome.status == 0);
-        const auto lines = json_lines(outcome.text);
+        const auto lines =
+            json_lines(tool_output("stat -j -A -C 0 --timeout 500ms -e '" + group_of(3) + ',' +
+                                   group_of(3) + "' --backend " + backend));
         for (std::size_t event = 0; event < 6; ++event) {
             const auto& line = lines.at(event);
             const double counted = line.at("pcnt-running");

@@ -1,28 +1,12 @@
 // SPDX-License-Identifier: MIT
 // metagroup top: its parts, and on a pseudo-terminal what needs no picture of the screen, for which
 // there is top_test.py.
-#include <catch2/catch_approx.hpp>
-#include <catch2/catch_test_macros.hpp>
-#include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
-#include <csignal>
-#include <filesystem>
-#include <functional>
-#include <string>
-#include <thread>
-#include <utility>
-#include <vector>
-
 #include "program.hpp"
 #include "support/cpus.hpp"
 #include "support/settings.hpp"
 #include "top/source.hpp"
 #include "top/view.hpp"
 
-using namespace std::chrono_literals;
-using Catch::Approx;
-using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 using metagroup::Backend;
 using tool::AggrMode;
@@ -357,20 +341,12 @@ TEST_CASE("Graphs are ASCII in an ASCII locale") {
 }
 
 TEST_CASE("top without a terminal points to stat") {
-    const Outcome outcome = run_program(METAGROUP_TOOL " top -e cpu-clock </dev/null");
-    CHECK(outcome.status == kFailure);
-    CHECK_THAT(outcome.text, ContainsSubstring("metagroup stat"));
+    tool_fails("top -e cpu-clock </dev/null", {"metagroup stat"});
 }
 
 TEST_CASE("top refuses invalid options") {
-    const auto status = [](const std::string& arguments) {
-        return run_program(METAGROUP_TOOL " top " + arguments).status;
-    };
-    CHECK(status("-d 0") > 1);
-    CHECK(status("-d 9us") > 1);
-    CHECK(status("-d 1 -I 100") > 1);
-    CHECK(status("-A --per-core") > 1);
-    CHECK(status("--method guess") > 1);
+    for (const char* options : {"-d 0", "-d 9us", "-d 1 -I 100", "-A --per-core", "--method guess"})
+        tool_fails(std::string("top ") + options, {});
 }
 
 TEST_CASE("Without the module top --method stream fails, and names the reason", "[no-module]") {
