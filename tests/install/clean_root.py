@@ -37,6 +37,38 @@ def run(*command: str | Path, text: str | None = None, **variables: str) -> str:
     return done.stdout
 
 
+def write_program(directory: Path) -> Path:
+    """The least that needs headers, library and the kernel's interface of an installed tree."""
+    (directory / "main.cpp").write_text("""
+#include <cstdio>
+#include <metagroup/metagroup.hpp>
+
+int main() {
+    std::puts(metagroup::parse_events("cpu-clock")[0].events[0].name.c_str());
+}
+""")
+    # With METAGROUP, this project's tree, the library is part of it.
+    (directory / "CMakeLists.txt").write_text("""
+cmake_minimum_required(VERSION 3.25)
+project(program LANGUAGES CXX)
+if(METAGROUP)
+  add_subdirectory(${METAGROUP} metagroup)
+  # Printed for the test.
+  foreach(setting CMAKE_UNITY_BUILD CMAKE_COMPILE_WARNING_AS_ERROR CMAKE_EXPORT_COMPILE_COMMANDS
+          CMAKE_BUILD_TYPE CMAKE_CXX_STANDARD)
+    message(STATUS "embedding: ${setting}='${${setting}}'")
+  endforeach()
+else()
+  find_package(metagroup REQUIRED)
+endif()
+foreach(library metagroup metagroup_static)
+  add_executable(by_${library} main.cpp)
+  target_link_libraries(by_${library} PRIVATE metagroup::${library})
+endforeach()
+""")
+    return directory
+
+
 def clean_tree(suite: str) -> Path:
     """The directory of that Debian; to be copied, not changed."""
     caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")

@@ -7,13 +7,13 @@ The Debian packages in the directory DEBS, each installed in a clean Debian and 
 import re
 import subprocess
 import sys
+import tempfile
 import unittest
 from pathlib import Path
 
-from clean_root import PROJECT, CleanRoot
+from clean_root import PROJECT, CleanRoot, write_program
 
 VERSION = (PROJECT / "VERSION").read_text().strip()
-PROGRAM = PROJECT / "tests/install/program"
 MULTIARCH = subprocess.run(["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], capture_output=True,
                            text=True, check=True).stdout.strip()
 DOC = r"/usr/share/doc/(?P<package>[a-z0-9-]+)/(changelog(\.Debian)?(\.md)?\.gz|copyright)"
@@ -40,9 +40,12 @@ OWNED = {
 
 
 def setUpModule() -> None:  # pylint: disable=invalid-name
-    global ROOT, KERNEL  # pylint: disable=global-statement
+    global ROOT, KERNEL, PROGRAM  # pylint: disable=global-statement
     KERNEL = Path(subprocess.run([PROJECT / "tests/vm/fetch", "6.1"], stdout=subprocess.PIPE,
                                  text=True, check=True).stdout.strip())
+    program = tempfile.TemporaryDirectory()
+    unittest.addModuleCleanup(program.cleanup)
+    PROGRAM = write_program(Path(program.name))
     ROOT = CleanRoot(SUITE, str(DEBS), str(KERNEL), str(PROGRAM))
     unittest.addModuleCleanup(ROOT.close)
 
