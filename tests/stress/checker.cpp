@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "checker.hpp"
+#include "operations.hpp"
 
 #include <array>
 #include <cstdio>

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "checker.hpp"
+#include "operations.hpp"
 
 namespace stress {
 namespace {

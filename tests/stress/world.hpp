@@ -51,7 +51,7 @@ class EventTable {
     std::vector<Entry> entries_ = std::vector<Entry>(std::size_t{1} << 18);
 };
 
-class Stream;  // checker.hpp
+class Stream;  // operations.hpp
 
 // One meta-group. All its members have the same read_format.
 class Slot {

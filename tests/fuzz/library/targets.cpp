@@ -20,11 +20,7 @@
 
 #include "deadlines.hpp"
 #include "event_sources.hpp"
-#include "input.hpp"
-#include "rules.hpp"
 #include "support/fake_system.hpp"
-#include "support/frame_builder.hpp"
-#include "support/temp_tree.hpp"
 #include "targets.hpp"
 #include "unit/fake_ring.hpp"
 
