@@ -3,22 +3,15 @@
 
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <iterator>
 #include <memory>
-#include <metagroup/detail/unique_fd.hpp>
 #include <metagroup/error.hpp>
-#include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
-#include <optional>
-#include <span>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "measure/measure.hpp"
 #include "ring.hpp"
@@ -26,95 +19,80 @@
 namespace bench {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 // Counts of tracepoints on CPUs, which write samples to rings, so that reading the counts
 // interrupts and wakes no CPU.
 class TracepointCounter {
   public:
     // Events are named as in "power:cpu_idle"; an empty filter passes all samples. Throws
     // std::system_error if an event cannot be counted, metagroup::Error if there is no such event.
-    TracepointCounter(std::span<const int> cpus, const std::vector<std::string>& events,
-                      const std::string& filter = {}) {
-        for (const std::string& event : events) {
-            perf_event_attr attr = metagroup::parse_events(event).front().events.front().attr;
-            attr.disabled = 1;
-            attr.sample_period = 1;
-            // No wakeups: there are no waiters.
-            attr.watermark = 1;
-            attr.wakeup_watermark = UINT32_MAX;
-            for (const int cpu : cpus)
-                add(cpu, attr, filter, event);
+    TracepointCounter(const metagroup::CpuList& cpus, const std::string& events,
+                      const std::string& filter)
+        : groups_(samplers(events), cpus) {
+        for (const int fd : groups_.leaders()) {
+            rings_.emplace_back(fd);
+            if (!filter.empty() && ::ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter.c_str()) != 0)
+                fail(errno, ("counting " + events).c_str());
         }
+        groups_.enable();
     }
 
     // All samples since the construction.
     std::uint64_t read() {
         for (Ring& ring : rings_) {
-            ring.drain([&](const perf_event_header& header, std::uint64_t) {
+            ring.visit([&](const perf_event_header& header, std::uint64_t) {
                 if (header.type != PERF_RECORD_SAMPLE)
                     throw std::runtime_error("samples of tracepoints were lost");
                 ++sum_;
             });
+            ring.release();
         }
         return sum_;
     }
 
   private:
-    void add(int cpu, perf_event_attr attr, const std::string& filter, const std::string& event) {
-        const auto check = [&](bool good) {
-            if (!good) fail(errno, ("counting " + event).c_str());
-        };
-        const int fd = static_cast<int>(
-            ::syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC));
-        check(fd >= 0);
-        fds_.emplace_back(fd);
-        rings_.emplace_back(fd);
-        check(filter.empty() || ::ioctl(fd, PERF_EVENT_IOC_SET_FILTER, filter.c_str()) == 0);
-        check(::ioctl(fd, PERF_EVENT_IOC_ENABLE, 0) == 0);
+    static std::vector<metagroup::GroupSpec> samplers(const std::string& events) {
+        auto specs = metagroup::parse_events(events);
+        for (metagroup::GroupSpec& spec : specs) {
+            perf_event_attr& attr = spec.events.front().attr;
+            attr.sample_period = 1;
+            // No wakeups: there are no waiters.
+            attr.watermark = 1;
+            attr.wakeup_watermark = UINT32_MAX;
+        }
+        return specs;
     }
 
-    std::vector<metagroup::detail::UniqueFd> fds_;
+    measure::CpuGroups groups_;
     std::vector<Ring> rings_;
     std::uint64_t sum_ = 0;
 };
 
-// Interrupts between CPUs, on the receiving CPU; nothing if this kernel has no tracepoint. x86 has
-// one for each kind of interrupt, arm64 one for all.
-std::optional<TracepointCounter> count_interrupts_on(std::span<const int> cpus) {
-    using Events = std::vector<std::string>;
-    for (const Events& events :
-         {Events{"irq_vectors:call_function_entry", "irq_vectors:call_function_single_entry",
-                 "irq_vectors:reschedule_entry", "irq_vectors:irq_work_entry"},
-          Events{"ipi:ipi_entry"}}) {
-        try {
-            return TracepointCounter(cpus, events);
-        } catch (const metagroup::Error& error) {
-            if (error.cause() != metagroup::Cause::unknown_event) throw;
-        }
-    }
-    return {};
+metagroup::CpuList without_first(const metagroup::CpuList& cpus) {
+    const auto others = cpus.cpus().subspan(1);
+    return metagroup::CpuList({others.begin(), others.end()});
 }
 
 // From the page of a guest in slow motion, else from hardware counters.
-std::function<InstructionCount(int)> instruction_counter(const metagroup::CpuList& cpus,
-                                                         const SlowMotion* slow_motion) {
-    if (slow_motion != nullptr)
-        return [slow_motion](int cpu) {
-            return InstructionCount{.kernel = slow_motion->kernel_instructions(cpu),
-                                    .user = slow_motion->user_instructions(cpu),
-                                    .tick = slow_motion->tick_instructions(cpu)};
+std::function<std::vector<InstructionCount>()> instruction_counter(const Machine& machine) {
+    if (const SlowMotion* slow_motion = machine.slow_motion())
+        return [slow_motion, &cpus = machine.cpus()] {
+            std::vector<InstructionCount> all;
+            for (const int cpu : cpus)
+                all.push_back(slow_motion->instructions(cpu));
+            return all;
         };
     try {
-        const auto specs = metagroup::parse_events("{instructions:k,instructions:u}");
-        const auto groups = std::make_shared<std::map<int, metagroup::EventGroup>>();
-        for (const int cpu : cpus)
-            groups->emplace(cpu, metagroup::EventGroup::open(specs.front(), cpu))
-                .first->second.enable();
-        return [groups](int cpu) {
-            metagroup::EventGroup& group = groups->at(cpu);
-            std::vector<std::byte> bytes(group.payload_size());
-            group.read(bytes);
-            const auto payload = metagroup::Payload::parse(bytes, group.read_format()).value();
-            return InstructionCount{.kernel = payload.value(0), .user = payload.value(1)};
+        const auto groups = std::make_shared<measure::CpuGroups>(
+            metagroup::parse_events("{instructions:k,instructions:u}"), machine.cpus());
+        groups->enable();
+        return [groups] {
+            const auto counts = groups->counts();
+            std::vector<InstructionCount> all;
+            for (std::size_t i = 0; i < counts.size(); i += 2)
+                all.push_back({.kernel = counts[i], .user = counts[i + 1]});
+            return all;
         };
     } catch (const std::system_error&) {
         return {};  // no such counters
@@ -123,63 +101,83 @@ std::function<InstructionCount(int)> instruction_counter(const metagroup::CpuLis
 
 // The reader's CPU is idle or busy as it is between sweeps: the scheduler interrupts an idle CPU to
 // balance load, and a busy one has ticks.
-void pass_time(std::chrono::nanoseconds duration, bool idle) {
-    using Clock = std::chrono::steady_clock;
+void pass_time(Clock::duration duration, bool idle) {
     const auto end = Clock::now() + duration;
     if (idle) std::this_thread::sleep_until(end);
     while (Clock::now() < end) {
     }
 }
 
-// Against a background that is rare; that is frequent, as ticks are; that looks like the cost.
-constexpr CostCounter::Rounds many_rounds{.number = 5, .min_sweeps = 1};
-constexpr CostCounter::Rounds long_rounds{.number = 3, .min_sweeps = 2};
-constexpr CostCounter::Rounds longest_rounds{.number = 3, .min_sweeps = 10};
+std::vector<double> medians(const std::vector<std::vector<double>>& rounds) {
+    std::vector<double> result;
+    for (std::size_t i = 0; i < rounds.front().size(); ++i) {
+        std::vector<double> column;
+        for (const auto& round : rounds)
+            column.push_back(round[i]);
+        result.push_back(measure::median(std::move(column)));
+    }
+    return result;
+}
 
 }  // namespace
 
-CostCounter::CostCounter(Conditions& conditions, metagroup::CpuList cpus,
-                         std::chrono::nanoseconds pass)
-    : conditions_(conditions),
-      cpus_(std::move(cpus)),
-      instructions_(instruction_counter(cpus_, conditions.slow_motion())),
-      pass_(pass) {}
+CostCounter::CostCounter(Machine& machine, std::chrono::nanoseconds pass)
+    : machine_(machine), pass_(pass), instructions_(instruction_counter(machine)) {}
 
-Costs CostCounter::count(Method& method, Load load) {
-    Costs costs;
-    count_calls(method, load, costs);
-    count_interrupts(method, load, costs);
-    if (load == Load::idle) count_wakeups(method, costs);
-    measure_times(method, load, costs);
-    if (const auto bytes = method.memory_bytes())
-        costs["memory_bytes"] = static_cast<double>(*bytes);
-    return costs;
+void CostCounter::count(Method& method, Costs& costs) const {
+    // Only this program's calls are counted: there is no background.
+    measure::SyscallCounter syscalls;
+    machine_.turn(method, [&] {
+        method.samples(1);
+        syscalls.start();
+        const unsigned sweeps = repeat(method, 1, 3, [&] { method.sweep(); });
+        const auto calls = static_cast<double>(syscalls.stop());
+        costs["syscalls"] = calls / method.samples(sweeps);
+    });
+    // On the receiving CPU. x86 has a tracepoint for each kind of interrupt, arm64 one for all.
+    for (const char* events :
+         {"irq_vectors:call_function_entry,irq_vectors:call_function_single_entry,"
+          "irq_vectors:reschedule_entry,irq_vectors:irq_work_entry",
+          "ipi:ipi_entry"}) {
+        try {
+            count_events(method, "ipis", events, "", costs);
+            break;
+        } catch (const metagroup::Error& error) {
+            if (error.cause() != metagroup::Cause::unknown_event) throw;
+        }
+    }
+    // The tracepoint has the state at the entry of idle, and -1 at the exit.
+    if (!machine_.busy())
+        count_events(method, "wakeups", "power:cpu_idle", "state == 4294967295", costs);
+    measure_times(method, costs);
 }
 
-unsigned CostCounter::repeat(Clock::duration time, unsigned min_steps,
-                             const std::function<void()>& step) {
-    constexpr unsigned max_steps = 1000;
-    const auto end = Clock::now() + time;
+// Makes sweeps for a fraction of the pass. Returns how many.
+unsigned CostCounter::repeat(Method& method, unsigned rounds, unsigned min_sweeps,
+                             const std::function<void()>& sweep) const {
+    constexpr unsigned max_sweeps = 1000;
+    const auto end = Clock::now() + pass_ / rounds;
     unsigned done = 0;
-    while (done < min_steps || (done < max_steps && Clock::now() < end)) {
-        step();
+    while (done < min_sweeps || (done < max_sweeps && Clock::now() < end)) {
+        method.wait();
+        sweep();
         ++done;
     }
     return done;
 }
 
-// The growth of `counter` per sweep: the median over rounds, so that rare work of the kernel on all
-// CPUs, which falls into few of them, does not count.
-CostCounter::PerSweep CostCounter::per_sweep(Method& method, Rounds rounds,
-                                             const std::function<Sample()>& counter) const {
-    std::vector<std::vector<double>> gross;
-    std::vector<std::vector<double>> net;
-    const auto growth = [&](const auto& body) {
+// The growth of `counter` per sample: the median over rounds, so that rare work of the kernel on
+// all CPUs, which falls into few of them, does not count.
+CostCounter::Growth CostCounter::growth(Method& method, Rounds rounds,
+                                        const std::function<Sample()>& counter) const {
+    std::vector<Sample> gross;
+    std::vector<Sample> net;
+    const auto during = [&](const auto& body) {
         Sample before;
         Sample after;
-        conditions_.at_full_speed([&] { before = counter(); });
+        machine_.at_full_speed([&] { before = counter(); });
         body();
-        conditions_.at_full_speed([&] { after = counter(); });
+        machine_.at_full_speed([&] { after = counter(); });
         std::ranges::transform(after, before, after.begin(), std::minus{});
         return after;
     };
@@ -189,116 +187,83 @@ CostCounter::PerSweep CostCounter::per_sweep(Method& method, Rounds rounds,
         method.wait();
         method.sweep();  // drains pending samples
         method.samples(1);
-        Sample with = growth([&] {
+        Sample with = during([&] {
             const auto start = Clock::now();
-            sweeps = repeat(pass_ / rounds.number, rounds.min_sweeps, [&] {
-                method.wait();
-                method.sweep();
-            });
+            sweeps = repeat(method, rounds.number, rounds.min_sweeps, [&] { method.sweep(); });
             duration = Clock::now() - start;
         });
         const double samples = method.samples(sweeps);
-        conditions_.at_full_speed([&] { method.pause(); });
-        Sample without = growth([&] { pass_time(duration, method.wait_sleeps()); });
-        conditions_.at_full_speed([&] { method.resume(); });
+        machine_.at_full_speed([&] { method.pause(); });
+        const Sample without = during([&] { pass_time(duration, method.kind() != Kind::sweep); });
+        machine_.at_full_speed([&] { method.resume(); });
         if (samples == 0) continue;  // timers were late
-        for (Sample* sample : {&with, &without})
-            std::ranges::for_each(*sample, [&](double& count) { count /= samples; });
-        gross.resize(with.size());
-        net.resize(with.size());
+        Sample difference;
         for (std::size_t i = 0; i < with.size(); ++i) {
-            gross[i].push_back(with[i]);
-            net[i].push_back(with[i] - without[i]);
+            difference.push_back((with[i] - without[i]) / samples);
+            with[i] /= samples;
         }
+        gross.push_back(std::move(with));
+        net.push_back(std::move(difference));
     }
     if (gross.empty()) throw std::runtime_error("no samples arrived");
-    PerSweep result;
-    std::ranges::transform(gross, std::back_inserter(result.gross), measure::median<double>);
-    std::ranges::transform(net, std::back_inserter(result.net), measure::median<double>);
-    return result;
+    return {.gross = medians(gross), .net = medians(net)};
 }
 
-void CostCounter::count_calls(Method& method, Load load, Costs& costs) {
-    // Only this program's calls are counted: there is no background.
-    measure::SyscallCounter syscalls;
-    conditions_.turn(method, load, [&] {
-        method.samples(1);
-        syscalls.start();
-        const unsigned sweeps = repeat(pass_, 3, [&] {
-            method.wait();
-            method.sweep();
-        });
-        const auto calls = static_cast<double>(syscalls.stop());
-        costs["syscalls"] = calls / method.samples(sweeps);
+// Against a background that is rare.
+void CostCounter::count_events(Method& method, const char* name, const std::string& events,
+                               const std::string& filter, Costs& costs) const {
+    const bool targets_only = !filter.empty();
+    TracepointCounter counter(targets_only ? without_first(machine_.cpus()) : machine_.cpus(),
+                              events, filter);
+    machine_.turn(method, [&] {
+        const auto sample = [&] { return Sample{static_cast<double>(counter.read())}; };
+        costs[name] = growth(method, {.number = 5, .min_sweeps = 1}, sample).net[0];
     });
 }
 
-void CostCounter::count_interrupts(Method& method, Load load, Costs& costs) {
-    if (auto counter = count_interrupts_on(cpus_.cpus()))
-        costs["ipis"] = count_events(method, load, [&] { return counter->read(); });
-}
-
-void CostCounter::count_wakeups(Method& method, Costs& costs) {
-    // The tracepoint has the state at the entry of idle, and -1 at the exit.
-    TracepointCounter exits(cpus_.cpus().subspan(1), {"power:cpu_idle"}, "state == 4294967295");
-    costs["wakeups"] = count_events(method, Load::idle, [&] { return exits.read(); });
-}
-
-double CostCounter::count_events(Method& method, Load load,
-                                 const std::function<std::uint64_t()>& read) {
-    double count = 0;
-    conditions_.turn(method, load, [&] {
-        const auto sample = [&] { return Sample{static_cast<double>(read())}; };
-        count = per_sweep(method, many_rounds, sample).net[0];
-    });
-    return count;
-}
-
-void CostCounter::count_instructions(Method& method, Load load, Costs& costs) {
-    const int reader = cpus_.cpus().front();
-    const auto targets = cpus_.cpus().subspan(1);
+void CostCounter::count_instructions(Method& method, Costs& costs) const {
+    const bool timers = method.kind() == Kind::timer;
+    const auto targets = static_cast<double>(machine_.cpus().size() - 1);
     const auto counter = [&] {
-        const auto own = instructions_(reader);
-        double others = 0;
-        for (const int cpu : targets) {
-            const auto count = instructions_(cpu);
-            others += static_cast<double>(count.kernel);
+        const auto all = instructions_();
+        std::uint64_t others = 0;
+        for (std::size_t i = 1; i < all.size(); ++i) {
+            others += all[i].kernel;
             // The user instructions of a busy CPU are its work, not a cost.
-            if (load == Load::idle) others += static_cast<double>(count.user);
-            if (method.uses_timers()) others += static_cast<double>(count.tick);
+            if (!machine_.busy()) others += all[i].user;
+            if (timers) others += all[i].tick;
         }
-        return Sample{others, static_cast<double>(own.kernel), static_cast<double>(own.user)};
+        return Sample{static_cast<double>(others), static_cast<double>(all[0].kernel),
+                      static_cast<double>(all[0].user)};
     };
-    conditions_.turn(method, load, [&] {
-        const PerSweep insns =
-            per_sweep(method, method.uses_timers() ? longest_rounds : long_rounds, counter);
-        if (!targets.empty() && !method.is_program())
-            costs["target_insns"] = insns.net[0] / static_cast<double>(targets.size());
+    machine_.turn(method, [&] {
+        // Against a background that is frequent, as ticks are, or that looks like the cost.
+        const Growth insns =
+            growth(method, {.number = 3, .min_sweeps = timers ? 10U : 2U}, counter);
+        if (targets > 0 && method.kind() != Kind::program)
+            costs["target_insns"] = insns.net[0] / targets;
         // Between sweeps the reader spins in user space, which is no background of a sweep.
         costs["reader_insns"] = insns.net[1] + insns.gross[2];
         // In slow motion timers take almost no time, and are late as the host is. So the rate is
         // that at which the CPU that has the most to execute does nothing else.
-        if (const SlowMotion* slow_motion = conditions_.slow_motion();
-            slow_motion != nullptr && method.uses_timers())
+        if (const SlowMotion* slow_motion = machine_.slow_motion();
+            slow_motion != nullptr && timers)
             costs["max_rate"] = static_cast<double>(slow_motion->rate()) /
                                 std::max(costs["reader_insns"], costs["target_insns"]);
     });
 }
 
-void CostCounter::measure_times(Method& method, Load load, Costs& costs) {
+void CostCounter::measure_times(Method& method, Costs& costs) const {
     std::vector<std::uint64_t> skews;
     std::vector<std::uint64_t> late;
-    conditions_.turn(method, load, [&] {
-        repeat(pass_, 3, [&] {
-            method.wait();
+    machine_.turn(method, [&] {
+        repeat(method, 1, 3, [&] {
             if (const auto skew = method.skew_ns()) skews.push_back(*skew);
         });
-        if (conditions_.slow_motion() != nullptr) return;  // timers are late as the host is
-        repeat(pass_, 3, [&] {
-            method.wait();
-            std::ranges::copy(method.lateness_ns(), std::back_inserter(late));
-        });
-        if (load == Load::busy) {
+        if (machine_.slow_motion() != nullptr) return;  // timers are late as the host is
+        repeat(method, 1, 3,
+               [&] { std::ranges::copy(method.lateness_ns(), std::back_inserter(late)); });
+        if (machine_.busy()) {
             if (const auto rate = method.max_rate()) costs["max_rate"] = *rate;
         }
     });

@@ -3,13 +3,12 @@
 
 import argparse
 import atexit
+import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
-
-from reporting.measurements import Condition
 
 BENCH = Path(__file__).resolve().parent
 PROJECT = BENCH.parent
@@ -33,21 +32,22 @@ def tail(log: Path, lines: int = 5) -> str:
     return "".join(f"\n    {line}" for line in text.splitlines()[-lines:])
 
 
+def logged(log: Path, *command: str | Path) -> int:
+    with open(log, "a", encoding="utf-8") as stream:
+        return subprocess.run(command, stdout=stream, stderr=stream, check=False).returncode
+
+
 class Guest:
     """A virtual machine at full speed: times are valid for as many CPUs as the host has."""
     mode = "full speed"
     cpu_counts = [2]
     repetitions = 15  # of the main conditions
     hardware_events = False
+    places = [""]  # one for each measurement at a time
 
     def __init__(self, options: argparse.Namespace, raw: Path) -> None:
         self.options, self.raw = options, raw
-        names = [line.split()[0] for line in
-                 (PROJECT / "tests/vm/kernels").read_text(encoding="utf-8").splitlines()
-                 if line.strip() and not line.startswith("#")]
-        options.kernel = options.kernel or names[0]
-        if options.kernel not in names:
-            raise Failure(f"unknown kernel {options.kernel}; known: {' '.join(names)}")
+        self.kernel = ["--kernel", options.kernel] if options.kernel else []
 
     def prepare(self) -> dict[str, str]:
         """Returns entries for the environment of the report."""
@@ -57,32 +57,23 @@ class Guest:
             raise Failure("QEMU is not available")
         version = subprocess.run([fetched.stdout.split("\n")[0], "--version"], text=True,
                                  stdout=subprocess.PIPE, check=True).stdout
-        return {"mode": self.mode, "qemu": version.split()[3]}
+        return {"mode": self.mode, "QEMU": version.split()[3]}
 
-    def places(self) -> list[str]:
-        """One for each measurement at a time."""
-        return [""]
-
-    def command(self, place: str, condition: Condition, benchmark: list[str],
-                result: Path) -> list[str]:
+    def command(self, place: str, cpus: int, benchmark: list[str], result: Path) -> list[str]:
         """Runs `benchmark` and writes its JSON to `result`."""
         del place
-        return [str(PROJECT / "tests/vm/run"), *self._guest(condition, benchmark, result)]
+        return [str(PROJECT / "tests/vm/run"), *self._guest(cpus, benchmark, result)]
 
-    def _guest(self, condition: Condition, benchmark: list[str], result: Path) -> list[str]:
-        return ["--cpus", str(condition.cpus), "--kernel", self.options.kernel,
-                "--timeout", "3600", *self._recorders(), "--module", str(BENCH / "floor"),
-                "--module", str(PROJECT / "tests/testpmu"), "--get", f"/tmp/result.json:{result}",
-                "--", *benchmark, "--benchmark_out=/tmp/result.json"]
-
-    def _recorders(self) -> list[str]:
-        """The programs that are measured as a whole, if they are here."""
-        if self.options.methods and "record" not in self.options.methods:
-            return []
+    def _guest(self, cpus: int, benchmark: list[str], result: Path) -> list[str]:
+        # The programs that are measured as a whole, if they are here.
         programs = {"metagroup": shutil.which(self.options.build / "tools/metagroup"),
                     "perf": shutil.which("perf")}
-        return [argument for name, path in programs.items() if path
-                for argument in ("--add", f"{path}:/usr/bin/{name}")]
+        return ["--cpus", str(cpus), *self.kernel, "--timeout", "3600",
+                *(argument for name, path in programs.items() if path
+                  for argument in ("--add", f"{path}:/usr/bin/{name}")),
+                "--module", str(BENCH / "floor"), "--module", str(PROJECT / "tests/testpmu"),
+                "--get", f"/tmp/result.json:{result}",
+                "--", *benchmark, "--benchmark_out=/tmp/result.json"]
 
 
 class SlowGuest(Guest):
@@ -90,17 +81,15 @@ class SlowGuest(Guest):
     mode = "slow motion"
     cpu_counts = [8, 32]
     repetitions = 5
+    # The threads of a guest wait for each other, best on one CPU of the host.
+    places = [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
 
     def prepare(self) -> dict[str, str]:
-        environment = super().prepare() | {"rate": str(self.options.rate)}
+        environment = super().prepare()
         say("proving that slow motion is even (3 minutes) ...")
-        log = self.raw / "proof.log"
-        with open(log, "w", encoding="utf-8") as stream:
-            status = subprocess.run(
-                [BENCH / "slowmo/prove", "--build", self.options.build,
-                 "--kernel", self.options.kernel, "--rate", str(self.options.rate),
-                 "--json", self.raw / "proof.json"],
-                stdout=stream, stderr=subprocess.STDOUT, check=False).returncode
+        log, proof = self.raw / "proof.log", self.raw / "proof.json"
+        status = logged(log, BENCH / "slowmo/prove", "--build", self.options.build,
+                        *self.kernel, "--json", proof)
         for line in log.read_text(encoding="utf-8").splitlines():
             if line.startswith(("holds ", "FAILS ")):
                 print(line, flush=True)
@@ -108,28 +97,23 @@ class SlowGuest(Guest):
             print(f"skipped: slow motion is not even here, times would be invalid; see {log}",
                   flush=True)
             raise Failure(f"bench/slowmo/prove failed with status {status}:{tail(log)}", SKIPPED)
-        return environment
+        return environment | {what: str(value) for what, value in
+                              json.loads(proof.read_text(encoding="utf-8")).items()
+                              if not isinstance(value, list)}
 
-    def places(self) -> list[str]:
-        """CPUs of the host. The threads of a guest wait for each other, best on one CPU."""
-        cpus = sorted(os.sched_getaffinity(0))
-        return [str(cpu) for cpu in cpus[:self.options.jobs]]
-
-    def command(self, place: str, condition: Condition, benchmark: list[str],
-                result: Path) -> list[str]:
+    def command(self, place: str, cpus: int, benchmark: list[str], result: Path) -> list[str]:
         return ["taskset", "--cpu-list", place, str(BENCH / "slowmo/run"),
                 "--plugin", str(self.options.build / "bench/slowmo/throttle.so"),
-                "--rate", str(self.options.rate),
-                *self._guest(condition, [*benchmark, "--time=0.01"], result)]
+                *self._guest(cpus, [*benchmark, "--time=0.01"], result)]
 
 
 class ThisMachine:
     """The CPUs of this machine at full speed. Loads the modules if they are not loaded."""
     repetitions = 5
     hardware_events = Path("/sys/bus/event_source/devices/cpu").is_dir()
+    places = [""]
 
-    def __init__(self, options: argparse.Namespace, raw: Path) -> None:
-        del options
+    def __init__(self, _options: argparse.Namespace, raw: Path) -> None:
         if os.geteuid():
             raise Failure("--here needs root, to load the module and open events on all CPUs")
         self.raw = raw
@@ -145,12 +129,7 @@ class ThisMachine:
             say("measuring without the floor")
         return {"mode": "bare metal"}
 
-    def places(self) -> list[str]:
-        return [""]
-
-    def command(self, place: str, condition: Condition, benchmark: list[str],
-                result: Path) -> list[str]:
-        del place, condition
+    def command(self, _place: str, _cpus: int, benchmark: list[str], result: Path) -> list[str]:
         return [*benchmark, f"--benchmark_out={result}"]
 
     def _load(self, directory: Path, module: str) -> bool:
@@ -159,13 +138,10 @@ class ThisMachine:
             return True
         say(f"building and loading {module} ...")
         log = self.raw / f"{module}.log"
-        with open(log, "w", encoding="utf-8") as stream:
-            for command in (["make", "-C", f"/lib/modules/{os.uname().release}/build",
-                             f"M={directory}", "modules"],
-                            ["insmod", str(directory / f"{module}.ko")]):
-                if subprocess.run(command, stdout=stream, stderr=stream, check=False).returncode:
-                    say(f"{command[0]} failed:{tail(log)}")
-                    return False
+        if (logged(log, "make", "-C", f"/lib/modules/{os.uname().release}/build", f"M={directory}",
+                   "modules") or logged(log, "insmod", directory / f"{module}.ko")):
+            say(f"that failed:{tail(log)}")
+            return False
         atexit.register(self._unload, module)
         return True
 

@@ -4,10 +4,10 @@
 // Runs COMMAND in slow motion, in a guest of bench/slowmo/run, with METAGROUP_SLOW_MOTION set to
 // the instructions per second of each CPU. The exit status is that of COMMAND, or 75 if the host
 // did not run all virtual CPUs in time, which makes the times invalid.
+#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -18,28 +18,9 @@
 
 #include "slow_motion.hpp"
 
-namespace {
-
-constexpr int late_host = 75;  // EX_TEMPFAIL
-constexpr double tolerance = 0.05;
-
-int run(char** command) {
-    const pid_t child = ::fork();
-    if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-    if (child == 0) {
-        ::execvp(command[0], command);
-        std::perror(command[0]);
-        ::_exit(127);
-    }
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child)
-        throw std::system_error(errno, std::generic_category(), "waitpid");
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-}
-
-}  // namespace
-
 int main(int argc, char** argv) try {
+    constexpr int late_host = 75;  // EX_TEMPFAIL
+    constexpr double tolerance = 0.05;
     if (argc < 2) throw std::invalid_argument("usage: slow COMMAND [ARG...]");
     auto slow_motion = bench::SlowMotion::find(nullptr);
     if (!slow_motion) throw std::runtime_error("this is not a guest of bench/slowmo/run");
@@ -48,10 +29,15 @@ int main(int argc, char** argv) try {
     const metagroup::CpuList cpus = metagroup::CpuList::online();
     slow_motion->start();
     const bench::Lateness lateness(*slow_motion, cpus);
-    const int status = run(argv + 1);
+    pid_t child = 0;
+    if (const int error = ::posix_spawnp(&child, argv[1], nullptr, nullptr, argv + 1, ::environ))
+        throw std::system_error(error, std::generic_category(), argv[1]);
+    int status = 0;
+    ::waitpid(child, &status, 0);
     const double late = lateness.fraction();
     slow_motion->stop();
-    if (late <= tolerance || status != 0) return status;
+    if (status != 0) return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (late <= tolerance) return 0;
     std::fprintf(stderr,
                  "slow: the host was too busy: virtual CPUs were out of order for %.0f %% of the "
                  "time. The times above are invalid; try again.\n",

@@ -8,8 +8,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <initializer_list>
-#include <map>
 #include <metagroup/detail/unique_fd.hpp>
 #include <stdexcept>
 #include <string>
@@ -29,10 +27,10 @@ unsigned number_in(const fs::path& file) {
     return number;
 }
 
-std::optional<fs::path> find_device() {
-    const fs::path devices = "/sys/bus/pci/devices";
-    if (!fs::exists(devices)) return {};
-    for (const fs::directory_entry& device : fs::directory_iterator(devices)) {
+// Empty if there is none.
+fs::path find_device() {
+    std::error_code no_pci;
+    for (const auto& device : fs::directory_iterator("/sys/bus/pci/devices", no_pci)) {
         if (number_in(device.path() / "vendor") == SLOWMO_PCI_VENDOR &&
             number_in(device.path() / "device") == SLOWMO_PCI_DEVICE)
             return device.path();
@@ -44,25 +42,22 @@ std::uint64_t load(const std::uint64_t& word) {
     return __atomic_load_n(&word, __ATOMIC_RELAXED);
 }
 
-void store(std::uint64_t& word, std::uint64_t value) {
+template <typename Word>
+void store(Word& word, Word value) {
     __atomic_store_n(&word, value, __ATOMIC_RELAXED);
 }
 
-// Addresses of kernel functions; 0 for unknown ones.
-std::map<std::string, std::uint64_t> addresses_of(std::initializer_list<const char*> names) {
-    std::map<std::string, std::uint64_t> found;
-    for (const char* name : names)
-        found[name] = 0;
+// The plugin counts ticks separately: see page.h.
+void find_tick(slowmo_page& page) {
     std::ifstream symbols("/proc/kallsyms");
     std::uint64_t address = 0;
     std::string kind;
     std::string name;
     std::string rest;
     while (symbols >> std::hex >> address >> kind >> name && std::getline(symbols, rest)) {
-        const auto wanted = found.find(name);
-        if (wanted != found.end()) wanted->second = address;
+        if (name == "sysvec_apic_timer_interrupt") store(page.tick_begin, address);
+        if (name == "irqentry_exit") store(page.tick_end, address);
     }
-    return found;
 }
 
 }  // namespace
@@ -72,10 +67,10 @@ void SlowMotion::Unmap::operator()(slowmo_page* page) const {
 }
 
 std::optional<SlowMotion> SlowMotion::find(void (*spin)()) {
-    const auto device = find_device();
-    if (!device) return {};
-    std::ofstream(*device / "enable") << 1;
-    const std::string bar = *device / ("resource" + std::to_string(SLOWMO_PCI_BAR));
+    const fs::path device = find_device();
+    if (device.empty()) return {};
+    std::ofstream(device / "enable") << 1;
+    const std::string bar = device / ("resource" + std::to_string(SLOWMO_PCI_BAR));
     const metagroup::detail::UniqueFd fd(::open(bar.c_str(), O_RDWR | O_CLOEXEC));
     void* memory =
         fd ? ::mmap(nullptr, sizeof(slowmo_page), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0)
@@ -93,29 +88,19 @@ std::optional<SlowMotion> SlowMotion::find(void (*spin)()) {
 }
 
 void SlowMotion::start() {
-    // The plugin counts ticks separately: see page.h.
-    if (load(page_->tick_begin) == 0) {
-        const auto tick = addresses_of({"sysvec_apic_timer_interrupt", "irqentry_exit"});
-        store(page_->tick_begin, tick.at("sysvec_apic_timer_interrupt"));
-        store(page_->tick_end, tick.at("irqentry_exit"));
-    }
-    __atomic_store_n(&page_->throttle, 1, __ATOMIC_RELAXED);
+    if (load(page_->tick_begin) == 0) find_tick(*page_);
+    store(page_->throttle, 1U);
 }
 
 void SlowMotion::stop() {
-    __atomic_store_n(&page_->throttle, 0, __ATOMIC_RELAXED);
+    store(page_->throttle, 0U);
 }
 
-std::uint64_t SlowMotion::kernel_instructions(int cpu) const {
-    return load(page_->cpus[cpu].kernel_insns);
-}
-
-std::uint64_t SlowMotion::user_instructions(int cpu) const {
-    return load(page_->cpus[cpu].user_insns);
-}
-
-std::uint64_t SlowMotion::tick_instructions(int cpu) const {
-    return load(page_->cpus[cpu].tick_insns);
+InstructionCount SlowMotion::instructions(int cpu) const {
+    const slowmo_cpu& counts = page_->cpus[cpu];
+    return {.kernel = load(counts.kernel_insns),
+            .user = load(counts.user_insns),
+            .tick = load(counts.tick_insns)};
 }
 
 std::uint64_t SlowMotion::late_ns(int cpu) const {
@@ -127,26 +112,18 @@ std::uint64_t SlowMotion::rate() const {
 }
 
 Lateness::Lateness(const SlowMotion& slow_motion, const metagroup::CpuList& cpus)
-    : slow_motion_(slow_motion),
-      cpus_(cpus),
-      begin_(read()),
-      start_(std::chrono::steady_clock::now()) {}
+    : slow_motion_(slow_motion), cpus_(cpus) {
+    for (const int cpu : cpus)
+        begin_.push_back(slow_motion.late_ns(cpu));
+}
 
 double Lateness::fraction() const {
-    const std::vector<std::uint64_t> end = read();
     std::uint64_t max = 0;
-    for (std::size_t i = 0; i < end.size(); ++i)
-        max = std::max(max, end[i] - begin_[i]);
+    for (std::size_t i = 0; i < begin_.size(); ++i)
+        max = std::max(max, slow_motion_.late_ns(cpus_.cpus()[i]) - begin_[i]);
     const std::chrono::duration<double, std::nano> elapsed =
         std::chrono::steady_clock::now() - start_;
     return static_cast<double>(max) / elapsed.count();
-}
-
-std::vector<std::uint64_t> Lateness::read() const {
-    std::vector<std::uint64_t> late;
-    for (const int cpu : cpus_)
-        late.push_back(slow_motion_.late_ns(cpu));
-    return late;
 }
 
 }  // namespace bench

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The guest's side of slow motion (bench/slowmo/), where time is the number of instructions on the
-// critical path.
+// The guest's side of slow motion, where time is the number of instructions on the critical path.
 #pragma once
 
 #include <chrono>
@@ -14,6 +13,13 @@ struct slowmo_page;
 
 namespace bench {
 
+struct InstructionCount {
+    std::uint64_t kernel = 0;
+    std::uint64_t user = 0;
+    // In timer interrupts. Not part of `kernel` in slow motion, else always 0.
+    std::uint64_t tick = 0;
+};
+
 class SlowMotion {
   public:
     // Nothing if this is not such a guest. Throws std::system_error if the page that the host
@@ -24,10 +30,7 @@ class SlowMotion {
     void start();
     void stop();
 
-    std::uint64_t kernel_instructions(int cpu) const;
-    std::uint64_t user_instructions(int cpu) const;
-    // In timer interrupts; not part of the two above.
-    std::uint64_t tick_instructions(int cpu) const;
+    InstructionCount instructions(int cpu) const;
     // By how much the CPU got ahead of CPUs that the host did not run.
     std::uint64_t late_ns(int cpu) const;
     // Instructions per second of each CPU.
@@ -50,12 +53,10 @@ class Lateness {
     double fraction() const;
 
   private:
-    std::vector<std::uint64_t> read() const;
-
     const SlowMotion& slow_motion_;
     const metagroup::CpuList& cpus_;
     std::vector<std::uint64_t> begin_;
-    std::chrono::steady_clock::time_point start_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace bench

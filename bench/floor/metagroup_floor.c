@@ -10,7 +10,6 @@
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
-#include <linux/slab.h>
 #include <linux/smp.h>
 
 #include "metagroup_floor.h"
@@ -31,11 +30,9 @@ struct floor_timer {
 	u64 expiries;
 };
 
-struct floor {
-	struct mutex lock;	/* for starting and stopping the timers */
-	struct cpumask *cpus;
-	struct floor_timer __percpu *timers;
-};
+static DEFINE_PER_CPU(struct floor_timer, floor_timers);
+static DEFINE_MUTEX(floor_lock);	/* for starting and stopping the timers */
+static struct cpumask floor_cpus;
 
 static enum hrtimer_restart floor_expire(struct hrtimer *timer)
 {
@@ -46,87 +43,55 @@ static enum hrtimer_restart floor_expire(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-static void floor_start(void *data)
+static void floor_start(void *unused)
 {
-	struct floor_timer *this = this_cpu_ptr(((struct floor *)data)->timers);
+	struct floor_timer *this = this_cpu_ptr(&floor_timers);
 	u64 first = (div64_u64(ktime_get_ns(), this->period) + 1) * this->period;
 
 	hrtimer_start(&this->timer, ns_to_ktime(first), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
 /* On the CPU itself, so that its next interrupt is not that of this timer. */
-static void floor_stop(void *data)
+static void floor_stop(void *unused)
 {
-	hrtimer_try_to_cancel(&this_cpu_ptr(((struct floor *)data)->timers)->timer);
+	hrtimer_try_to_cancel(&this_cpu_ptr(&floor_timers)->timer);
 }
 
-static void floor_set_period(struct floor *floor, u64 period)
+static void floor_set_period(u64 period)
 {
 	int cpu;
 
-	mutex_lock(&floor->lock);
-	on_each_cpu(floor_stop, floor, true);
+	mutex_lock(&floor_lock);
+	on_each_cpu(floor_stop, NULL, true);
 	for_each_possible_cpu(cpu) {
-		struct floor_timer *this = per_cpu_ptr(floor->timers, cpu);
-
-		hrtimer_cancel(&this->timer);
-		this->period = period;
+		hrtimer_cancel(&per_cpu(floor_timers, cpu).timer);
+		per_cpu(floor_timers, cpu).period = period;
 	}
 	if (period)
-		on_each_cpu_mask(floor->cpus, floor_start, floor, true);
-	mutex_unlock(&floor->lock);
+		on_each_cpu_mask(&floor_cpus, floor_start, NULL, true);
+	mutex_unlock(&floor_lock);
 }
 
-static long floor_expiries(struct floor *floor)
+static long floor_expiries(void)
 {
 	u64 sum = 0;
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += READ_ONCE(per_cpu_ptr(floor->timers, cpu)->expiries);
+		sum += READ_ONCE(per_cpu(floor_timers, cpu).expiries);
 	return sum & INT_MAX;
-}
-
-static void floor_free(struct floor *floor)
-{
-	free_percpu(floor->timers);
-	kfree(floor->cpus);
-	kfree(floor);
-}
-
-static int floor_open(struct inode *inode, struct file *file)
-{
-	struct floor *floor = kzalloc(sizeof(*floor), GFP_KERNEL);
-	int cpu;
-
-	if (!floor)
-		return -ENOMEM;
-	mutex_init(&floor->lock);
-	floor->cpus = kzalloc(cpumask_size(), GFP_KERNEL);
-	floor->timers = alloc_percpu(struct floor_timer);
-	if (!floor->cpus || !floor->timers) {
-		floor_free(floor);
-		return -ENOMEM;
-	}
-	for_each_possible_cpu(cpu)
-		hrtimer_setup(&per_cpu_ptr(floor->timers, cpu)->timer, floor_expire,
-			      CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
-	file->private_data = floor;
-	return 0;
 }
 
 static int floor_release(struct inode *inode, struct file *file)
 {
-	floor_set_period(file->private_data, 0);
-	floor_free(file->private_data);
+	floor_set_period(0);
 	return 0;
 }
 
 static ssize_t floor_write(struct file *file, const char __user *text, size_t len,
 			   loff_t *pos)
 {
-	struct floor *floor = file->private_data;
-	int err = cpumask_parselist_user(text, len, floor->cpus);
+	int err = cpumask_parselist_user(text, len, &floor_cpus);
 
 	return err ? err : len;
 }
@@ -137,19 +102,17 @@ static void floor_nothing(void *unused)
 
 static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
-	struct floor *floor = file->private_data;
-
 	switch (cmd) {
 	case METAGROUP_FLOOR_IOC_BROADCAST:
-		on_each_cpu_mask(floor->cpus, floor_nothing, NULL, true);
+		on_each_cpu_mask(&floor_cpus, floor_nothing, NULL, true);
 		return 0;
 	case METAGROUP_FLOOR_IOC_TIMERS:
 		if (arg && arg < METAGROUP_FLOOR_MIN_PERIOD)
 			return -EINVAL;
-		floor_set_period(floor, arg);
+		floor_set_period(arg);
 		return 0;
 	case METAGROUP_FLOOR_IOC_EXPIRIES:
-		return floor_expiries(floor);
+		return floor_expiries();
 	default:
 		return -ENOTTY;
 	}
@@ -157,7 +120,6 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 
 static const struct file_operations floor_fops = {
 	.owner = THIS_MODULE,
-	.open = floor_open,
 	.release = floor_release,
 	.write = floor_write,
 	.unlocked_ioctl = floor_ioctl,
@@ -169,7 +131,23 @@ static struct miscdevice floor_device = {
 	.fops = &floor_fops,
 	.mode = 0600,
 };
-module_misc_device(floor_device);
+
+static int __init floor_init(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		hrtimer_setup(&per_cpu(floor_timers, cpu).timer, floor_expire, CLOCK_MONOTONIC,
+			      HRTIMER_MODE_ABS_PINNED_HARD);
+	return misc_register(&floor_device);
+}
+module_init(floor_init);
+
+static void __exit floor_exit(void)
+{
+	misc_deregister(&floor_device);
+}
+module_exit(floor_exit);
 
 MODULE_DESCRIPTION("An empty broadcast and empty timers, for the benchmarks of perf meta-groups");
 MODULE_AUTHOR("The perf meta-groups authors");

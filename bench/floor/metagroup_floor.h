@@ -3,10 +3,11 @@
  * The floor under all that interrupts CPUs to read them: a broadcast and a timer that
  * do nothing. For benchmarks.
  *
- * write(2) sets the CPUs, as text (0-3,8); it replaces those of this file.
+ * write(2) sets the CPUs, as text (0-3,8), for all files.
  * BROADCAST calls an empty function on all of them and waits until it ran.
  * TIMERS gives each of them a timer that expires at multiples of so many nanoseconds on
- * CLOCK_MONOTONIC (the argument itself), and replaces earlier ones; 0 stops them.
+ * CLOCK_MONOTONIC (the argument itself), and replaces earlier ones; 0 stops them, and so
+ * does close(2).
  * EXPIRIES returns how often they have expired so far, all together, modulo 2^31.
  */
 #ifndef METAGROUP_FLOOR_H

@@ -10,17 +10,11 @@
 #include <linux/bpf.h>
 
 #include <cerrno>
-#include <fstream>
-#include <string>
 
-#include "methods/method.hpp"
+#include "methods/readers.hpp"
 #include "read_cpu.skel.h"
 
 namespace bench {
-
-struct Destroy {
-    void operator()(read_cpu_bpf* program) const { read_cpu_bpf::destroy(program); }
-};
 
 inline std::vector<metagroup::GroupSpec> single_events(
     const std::vector<metagroup::GroupSpec>& specs) {
@@ -32,21 +26,10 @@ inline std::vector<metagroup::GroupSpec> single_events(
     return singles;
 }
 
-// The memory that the kernel charges for a map or a program.
-inline std::size_t memlock_of(int fd) {
-    std::ifstream info("/proc/self/fdinfo/" + std::to_string(fd));
-    std::string word;
-    while (info >> word && word != "memlock:") {
-    }
-    std::size_t bytes = 0;
-    info >> bytes;
-    return bytes;
-}
-
-class Bpf : public Method {
+class Bpf : public GroupReader {
   public:
     explicit Bpf(const Subject& subject)
-        : groups_(single_events(subject.specs()), subject.cpus()),
+        : GroupReader(measure::CpuGroups(single_events(subject.specs()), subject.cpus())),
           per_cpu_(groups_.all().size() / subject.cpus().size()),
           values_(static_cast<std::size_t>(::libbpf_num_possible_cpus()) * per_cpu_) {
         ::libbpf_set_print(nullptr);
@@ -61,14 +44,20 @@ class Bpf : public Method {
             fail(-error, "cannot load the BPF program (are you root?)");
         for (std::uint32_t i = 0; i < count; ++i) {
             const int fd = groups_.all()[i].leader_fd();
-            if (::bpf_map_update_elem(events_fd(), &i, &fd, BPF_ANY) != 0)
+            if (::bpf_map_update_elem(::bpf_map__fd(bpf_->maps.events), &i, &fd, BPF_ANY) != 0)
                 fail(errno, "cannot put a perf event into a BPF map");
         }
     }
 
-    measure::CpuGroups* groups() override { return &groups_; }
     void sweep() override {
-        visit([] {});
+        const auto cpus = groups_.cpus().cpus();
+        for (std::size_t i = 0; i < cpus.size(); ++i) {
+            run_on(cpus[i], i * per_cpu_);
+            note_time(i);
+        }
+        const std::uint32_t key = 0;
+        if (::bpf_map_lookup_elem(::bpf_map__fd(bpf_->maps.values), &key, values_.data()) != 0)
+            fail(errno, "cannot look up a BPF map");
     }
     std::vector<std::uint64_t> counts() const override {
         std::vector<std::uint64_t> counts;
@@ -78,32 +67,11 @@ class Bpf : public Method {
         }
         return counts;
     }
-    std::optional<std::uint64_t> skew_ns() override {
-        Skew skew;
-        visit([&] { skew.note(monotonic_ns()); });
-        return skew.ns();
-    }
-    std::optional<std::size_t> memory_bytes() const override {
-        return values_.size() * sizeof(values_[0]) + memlock_of(events_fd()) +
-               memlock_of(values_fd()) + memlock_of(program_fd());
-    }
 
   private:
-    int events_fd() const { return ::bpf_map__fd(bpf_->maps.events); }
-    int values_fd() const { return ::bpf_map__fd(bpf_->maps.values); }
-    int program_fd() const { return ::bpf_program__fd(bpf_->progs.read_cpu); }
-
-    template <typename Note>
-    void visit(const Note& note) {
-        const auto cpus = groups_.cpus().cpus();
-        for (std::size_t i = 0; i < cpus.size(); ++i) {
-            run_on(cpus[i], i * per_cpu_);
-            note();
-        }
-        const std::uint32_t key = 0;
-        if (::bpf_map_lookup_elem(values_fd(), &key, values_.data()) != 0)
-            fail(errno, "cannot look up a BPF map");
-    }
+    struct Destroy {
+        void operator()(read_cpu_bpf* program) const { read_cpu_bpf::destroy(program); }
+    };
 
     void run_on(int cpu, std::uint64_t first_event) {
         bpf_test_run_opts options{};
@@ -112,12 +80,12 @@ class Bpf : public Method {
         options.ctx_size_in = sizeof(first_event);
         options.flags = BPF_F_TEST_RUN_ON_CPU;
         options.cpu = static_cast<std::uint32_t>(cpu);
-        if (::bpf_prog_test_run_opts(program_fd(), &options) != 0) fail(errno, "BPF_PROG_TEST_RUN");
+        if (::bpf_prog_test_run_opts(::bpf_program__fd(bpf_->progs.read_cpu), &options) != 0)
+            fail(errno, "BPF_PROG_TEST_RUN");
         if (options.retval != 0)
             fail(-static_cast<int>(options.retval), "bpf_perf_event_read_value()");
     }
 
-    measure::CpuGroups groups_;
     std::size_t per_cpu_;
     std::vector<bpf_perf_event_value> values_;  // in the order of CPU numbers, as in the map
     std::unique_ptr<read_cpu_bpf, Destroy> bpf_;

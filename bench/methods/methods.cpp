@@ -7,14 +7,12 @@
 #include <stdexcept>
 
 #include "methods/bpf.hpp"
-#include "methods/io_uring.hpp"
 #include "methods/module.hpp"
-#include "methods/per_fd.hpp"
+#include "methods/readers.hpp"
 #include "methods/recorders.hpp"
 #include "methods/reference.hpp"
 #include "methods/sampling.hpp"
 #include "methods/stream.hpp"
-#include "methods/threads.hpp"
 
 namespace bench {
 namespace {
@@ -50,7 +48,7 @@ Subject& Subject::stable_in_idle() {
         std::vector<metagroup::GroupSpec> specs;
         for (const metagroup::GroupSpec& spec : specs_)
             specs.push_back({.events = std::vector(spec.events.size(), event)});
-        stable_in_idle_ = std::make_unique<Subject>(specs, cpus(), sampling_period_);
+        stable_in_idle_ = std::make_unique<Subject>(specs, cpus(), period_);
     }
     return *stable_in_idle_;
 }
@@ -60,7 +58,7 @@ Subject& Subject::without_reader() {
     if (!without_reader_) {
         const auto others = cpus().cpus().subspan(1);
         without_reader_ = std::make_unique<Subject>(
-            specs_, metagroup::CpuList({others.begin(), others.end()}), sampling_period_);
+            specs_, metagroup::CpuList({others.begin(), others.end()}), period_);
     }
     return *without_reader_;
 }
@@ -74,57 +72,51 @@ metagroup::Device& Subject::device() {
     return *device_;
 }
 
-// The only list of methods: --help, the JSON results and so the report take it from here.
+// The only list of methods: --help, the JSON results and so the report take it from here. Roles are
+// `existing`, which do without the module; `module`, in one of its modes; `floor`, which no sweep
+// with interrupts can beat; `reference`, for scale, whose times are not compared; and `setup`,
+// which is paid once.
 std::span<const MethodInfo> all_methods() {
     static constexpr auto methods = std::to_array<MethodInfo>({
-        {"per_fd", Role::existing, "a read() of each group leader, one CPU after the other",
+        {"per_fd", "existing", "a read() of each group leader, one CPU after the other",
          make<PerFd>},
-        {"migrating", Role::existing, "the same, by a thread that moves to each CPU first",
+        {"migrating", "existing", "the same, by a thread that moves to each CPU first",
          make<Migrating>},
-        {"threads", Role::existing, "a thread on each CPU reads its own, all at once",
-         make<Threads>},
-        {"io_uring", Role::existing, "the read()s of per_fd in one submission to io_uring",
+        {"threads", "existing", "a thread on each CPU reads its own, all at once", make<Threads>},
+        {"io_uring", "existing", "the read()s of per_fd in one submission to io_uring",
          make<IoUring>},
-        {"sampling", Role::existing,
+        {"sampling", "existing",
          "a timer on each CPU samples (PERF_SAMPLE_READ); a sweep empties the buffers",
          make<Sampling>},
-        {"bpf", Role::existing, "a BPF program on each CPU reads the counters into a map",
-         make<Bpf>},
-        {"raw", Role::module, "one read() of the module in RAW format", make<Raw>},
-        {"framed", Role::module, "one read() of the module, each record with its CPU and time",
+        {"bpf", "existing", "a BPF program on each CPU reads the counters into a map", make<Bpf>},
+        {"raw", "module", "one read() of the module in RAW format", make<Raw>},
+        {"framed", "module", "one read() of the module, each record with its CPU and time",
          make<Framed>},
-        {"mapped", Role::module, "one sweep of the module into memory that it shares",
-         make<Mapped>},
-        {"quiet", Role::module, "as mapped, with events of a core PMU; idle CPUs are not woken",
+        {"mapped", "module", "one sweep of the module into memory that it shares", make<Mapped>},
+        {"quiet", "module", "as mapped, with events of a core PMU; idle CPUs are not woken",
          make<Quiet>},
-        {"stream", Role::module,
+        {"stream", "module",
          "a timer on each CPU samples (the module); a sweep is one of 64 deadlines that are read "
          "at once",
          make<Stream, 64U, 1U>},
-        {"slow_stream", Role::module,
+        {"slow_stream", "module",
          "as stream with a tenth of the samples; a sweep is one of 10 deadlines that are read at "
          "once",
          make<Stream, 10U, 10U>},
-        {"stream_library", Role::module,
+        {"stream_library", "module",
          "as stream by the library; a sweep is one of 64 deadlines that are read at once",
          make<LibraryStream, 64U>},
-        {"floor", Role::floor, "an empty broadcast to the same CPUs (metagroup_floor.ko)",
-         make<Floor>},
-        {"timer_floor", Role::reference, "empty timers on the same CPUs (metagroup_floor.ko)",
+        {"floor", "floor", "an empty broadcast to the same CPUs (metagroup_floor.ko)", make<Floor>},
+        {"timer_floor", "reference", "empty timers on the same CPUs (metagroup_floor.ko)",
          make<TimerFloor>},
-        {"record", Role::reference,
+        {"record", "reference",
          "metagroup record with rings of 64 KiB, for each sample in the file", make<Record>},
-        {"perf_record", Role::reference,
-         "perf record of the same groups, with rings of the same size", make<PerfRecord>},
-        {"null_syscall", Role::reference, "a system call that does nothing", make<NullSyscall>},
-        {"attach", Role::setup, "attaching all groups to a meta-group", make<Attach>},
+        {"perf_record", "reference", "perf record of the same groups, with rings of the same size",
+         make<PerfRecord>},
+        {"null_syscall", "reference", "a system call that does nothing", make<NullSyscall>},
+        {"attach", "setup", "attaching all groups to a meta-group", make<Attach>},
     });
     return methods;
-}
-
-const char* to_string(Role role) {
-    static constexpr std::array names{"existing", "module", "floor", "reference", "setup"};
-    return names.at(static_cast<std::size_t>(role));
 }
 
 }  // namespace bench

@@ -18,66 +18,53 @@ inline std::vector<std::uint64_t> counts_of(const metagroup::SnapshotView& snaps
     return counts;
 }
 
-class Module : public Method {
+class Framed : public Method {
   public:
-    Module(Subject& subject, metagroup::Format format)
-        : subject_(subject), device_(subject.device()), format_(format) {}
+    explicit Framed(Subject& subject) : subject_(subject), device_(subject.device()) {}
 
     measure::CpuGroups* groups() override { return &subject_.groups(); }
-    void prepare() override { device_.set_format(format_); }
-
-    // A RAW read returns no times; its sweep is the same as that of a FRAMED one.
+    void prepare() override { device_.set_format(metagroup::Format::framed); }
+    void sweep() override { device_.read(snapshot_); }
+    std::vector<std::uint64_t> counts() const override { return counts_of(snapshot_); }
     std::optional<std::uint64_t> skew_ns() override {
-        device_.set_format(metagroup::Format::framed);
         device_.read(snapshot_);
-        device_.set_format(format_);
         return snapshot_.skew_ns();
     }
 
   protected:
     Subject& subject_;
     metagroup::Device& device_;
-    metagroup::Snapshot snapshot_;
 
   private:
-    metagroup::Format format_;
+    metagroup::Snapshot snapshot_;
 };
 
-// The kernel keeps a snapshot in FRAMED layout besides the reader's buffer.
-class Raw : public Module {
+class Raw : public Framed {
   public:
-    explicit Raw(Subject& subject)
-        : Module(subject, metagroup::Format::raw), payloads_(subject.groups().all()) {}
+    explicit Raw(Subject& subject) : Framed(subject), payloads_(subject.groups().all()) {}
 
+    void prepare() override { device_.set_format(metagroup::Format::raw); }
     void sweep() override {
         if (device_.read(payloads_.all()) != payloads_.bytes())
             throw std::runtime_error("a RAW read was not as long as all payloads together");
     }
     std::vector<std::uint64_t> counts() const override { return payloads_.counts(); }
-    std::optional<std::size_t> memory_bytes() const override {
-        return device_.info().framed_size + payloads_.bytes();
+    // A RAW read returns no times; its sweep is the same as that of a FRAMED one.
+    std::optional<std::uint64_t> skew_ns() override {
+        Framed::prepare();
+        const auto skew = Framed::skew_ns();
+        prepare();
+        return skew;
     }
 
   private:
     measure::Payloads payloads_;
 };
 
-class Framed : public Module {
-  public:
-    explicit Framed(Subject& subject) : Module(subject, metagroup::Format::framed) {}
-
-    void sweep() override { device_.read(snapshot_); }
-    std::vector<std::uint64_t> counts() const override { return counts_of(snapshot_); }
-    std::optional<std::size_t> memory_bytes() const override {
-        return 2 * device_.info().framed_size;
-    }
-};
-
 // The kernel's snapshot is the only one; nothing is copied.
-class Mapped : public Module {
+class Mapped : public Framed {
   public:
-    explicit Mapped(Subject& subject)
-        : Module(subject, metagroup::Format::framed), mapping_(device_) {}
+    explicit Mapped(Subject& subject) : Framed(subject), mapping_(device_) {}
 
     void sweep() override {
         device_.sweep();
@@ -88,7 +75,6 @@ class Mapped : public Module {
         sweep();
         return view_.skew_ns();
     }
-    std::optional<std::size_t> memory_bytes() const override { return device_.info().framed_size; }
 
   private:
     metagroup::Mapping mapping_;

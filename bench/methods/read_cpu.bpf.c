@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-// Reads the events of the CPU that it runs on into this CPU's value of a map. bpf.cpp runs it.
+// Reads the events of the CPU that it runs on into this CPU's value of a map. bpf.hpp runs it.
 #include <linux/bpf.h>
 
 #include <bpf/bpf_helpers.h>
 
 const volatile __u32 events_per_cpu;
 
-// All events, CPU by CPU. bpf.cpp sets the number of entries.
+// All events, CPU by CPU. bpf.hpp sets the number of entries.
 struct {
     __uint(type, BPF_MAP_TYPE_PERF_EVENT_ARRAY);
     __uint(key_size, sizeof(__u32));
@@ -14,7 +14,7 @@ struct {
     __uint(max_entries, 1);
 } events SEC(".maps");
 
-// An array of the events of one CPU. bpf.cpp sets its size.
+// An array of the events of one CPU. bpf.hpp sets its size.
 struct {
     __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
     __uint(key_size, sizeof(__u32));

@@ -11,88 +11,78 @@
 #include <cerrno>
 #include <metagroup/detail/unique_fd.hpp>
 #include <string>
-#include <utility>
 
 #include "floor/metagroup_floor.h"
 #include "methods/method.hpp"
 
 namespace bench {
 
-// Takes the same time on any number of CPUs if slow motion is even.
+// Takes the same time on any number of CPUs if slow motion is even. A sweep has many, since one is
+// shorter than the clock resolves.
 class NullSyscall : public Method {
   public:
     explicit NullSyscall(const Subject&) {}
 
-    void sweep() override { ::syscall(SYS_getppid); }
-    unsigned batch() const override { return 64; }
+    void sweep() override {
+        for (int i = 0; i < kBatch; ++i)
+            ::syscall(SYS_getppid);
+    }
+    double samples(unsigned sweeps) override { return kBatch * sweeps; }
+
+  private:
+    static constexpr int kBatch = 64;
 };
 
-// The CPUs of a Subject as those of metagroup_floor.ko.
-class FloorDevice {
+class Floor : public Method {
   public:
-    explicit FloorDevice(const metagroup::CpuList& cpus)
-        : fd_(::open(METAGROUP_FLOOR_DEVICE, O_RDWR | O_CLOEXEC)) {
+    explicit Floor(const Subject& subject)
+        : cpus_(subject.cpus()), fd_(::open(METAGROUP_FLOOR_DEVICE, O_RDWR | O_CLOEXEC)) {
         if (!fd_)
             fail(errno, "cannot open " METAGROUP_FLOOR_DEVICE " (is metagroup_floor.ko loaded?)");
-        const std::string text = cpus.to_string();
-        if (::write(fd_.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size()))
-            fail(errno, "cannot set the CPUs of " METAGROUP_FLOOR_DEVICE);
     }
 
-    int fd() const { return fd_.get(); }
+    void prepare() override {
+        const std::string cpus = cpus_.to_string();
+        if (::write(fd_.get(), cpus.data(), cpus.size()) != static_cast<ssize_t>(cpus.size()))
+            fail(errno, "cannot set the CPUs of " METAGROUP_FLOOR_DEVICE);
+        resume();
+    }
+    void sweep() override { control(METAGROUP_FLOOR_IOC_BROADCAST); }
+
+  protected:
+    int control(unsigned long request, long argument = 0) const {
+        const int result = ::ioctl(fd_.get(), request, argument);
+        if (result < 0) fail(errno, METAGROUP_FLOOR_DEVICE);
+        return result;
+    }
+
+    metagroup::CpuList cpus_;
 
   private:
     metagroup::detail::UniqueFd fd_;
 };
 
-class Floor : public Method {
-  public:
-    explicit Floor(const Subject& subject) : device_(subject.cpus()) {}
-
-    void sweep() override {
-        if (::ioctl(device_.fd(), METAGROUP_FLOOR_IOC_BROADCAST) != 0)
-            fail(errno, "empty broadcast");
-    }
-
-  private:
-    FloorDevice device_;
-};
-
 // The least that a CPU pays that samples itself: the interrupt of the timer, and over idle CPUs the
 // way out of idle and back. A sweep does nothing.
-class TimerFloor : public Method {
+class TimerFloor : public Floor {
   public:
     explicit TimerFloor(const Subject& subject)
-        : cpus_(subject.cpus().size()),
-          device_(subject.cpus()),
-          periods_(subject.sampling_period()) {}
+        : Floor(subject), period_(subject.period()), periods_(period_) {}
 
-    void prepare() override { resume(); }
-    void finish() override { pause(); }
-    void pause() override { set(std::chrono::nanoseconds(0)); }
-    void resume() override { set(periods_.period()); }
-    bool wait_sleeps() const override { return true; }
-    bool uses_timers() const override { return true; }
-    void wait() override {
-        if (periods_.is_late()) periods_.restart();
-        periods_.sleep();
-    }
+    Kind kind() const override { return Kind::timer; }
+    void pause() override { control(METAGROUP_FLOOR_IOC_TIMERS, 0); }
+    void resume() override { control(METAGROUP_FLOOR_IOC_TIMERS, period_.count()); }
+    void wait() override { periods_.sleep(); }
     void sweep() override {}
     double samples(unsigned) override {
         constexpr int mask = 0x7fffffff;
-        const int now = ::ioctl(device_.fd(), METAGROUP_FLOOR_IOC_EXPIRIES);
+        const int now = control(METAGROUP_FLOOR_IOC_EXPIRIES);
         return static_cast<double>((now - std::exchange(expiries_, now)) & mask) /
-               static_cast<double>(cpus_);
+               static_cast<double>(cpus_.size());
     }
 
   private:
-    void set(std::chrono::nanoseconds period) {
-        if (::ioctl(device_.fd(), METAGROUP_FLOOR_IOC_TIMERS, period.count()) != 0)
-            fail(errno, "empty timers");
-    }
-
-    std::size_t cpus_;
-    FloorDevice device_;
+    std::chrono::nanoseconds period_;
     Periods periods_;
     int expiries_ = 0;
 };

@@ -10,11 +10,9 @@
 
 #include <linux/perf_event.h>
 
-#include <span>
 #include <stdexcept>
-#include <utility>
 
-#include "methods/method.hpp"
+#include "methods/readers.hpp"
 #include "ring.hpp"
 
 namespace bench {
@@ -38,79 +36,53 @@ inline std::vector<metagroup::GroupSpec> led_by_timer(std::vector<metagroup::Gro
     return specs;
 }
 
-// Takes out all samples and copies the payload of the last one. Returns its time, or nothing if
-// there was no sample.
-inline std::optional<std::uint64_t> drain(Ring& ring, std::span<std::byte> payload) {
-    std::optional<std::uint64_t> time;
-    ring.drain([&](const perf_event_header& header, std::uint64_t where) {
-        if (header.type != PERF_RECORD_SAMPLE) return;
-        std::uint64_t when = 0;
-        if (header.size != sizeof(header) + sizeof(when) + payload.size())
-            throw std::runtime_error("a sample is not as long as a payload and its time");
-        where += sizeof(header);
-        ring.copy(where, std::as_writable_bytes(std::span(&when, 1)));
-        ring.copy(where + sizeof(when), payload);
-        time = when;
-    });
-    return time;
-}
-
-class Sampling : public Method {
+class Sampling : public GroupReader {
   public:
     explicit Sampling(Subject& subject)
-        : groups_(led_by_timer(subject.specs(), subject.sampling_period()), subject.cpus()),
-          payloads_(groups_.all()),
-          times_(groups_.all().size()),
-          periods_(subject.sampling_period()) {
+        : GroupReader(
+              measure::CpuGroups(led_by_timer(subject.specs(), subject.period()), subject.cpus())),
+          periods_(subject.period()) {
         for (const int leader : groups_.leaders())
             rings_.emplace_back(leader);
+        times_.resize(rings_.size());
     }
 
-    measure::CpuGroups* groups() override { return &groups_; }
+    Kind kind() const override { return Kind::timer; }
     void pause() override { groups_.disable(); }
     void resume() override { groups_.enable(); }
-
-    // All samples are of the same size.
-    double samples(unsigned) override {
-        const std::size_t sample =
-            sizeof(perf_event_header) + sizeof(std::uint64_t) + payloads_.of(0).size();
-        std::uint64_t visited = 0;
-        for (const Ring& ring : rings_)
-            visited += ring.visited();
-        const std::uint64_t bytes = visited - std::exchange(visited_, visited);
-        return static_cast<double>(bytes) / static_cast<double>(sample * rings_.size());
-    }
-    bool wait_sleeps() const override { return true; }
-    bool uses_timers() const override { return true; }
     // Until the next period's samples are there. Samples of missed periods are dropped first.
     void wait() override {
-        if (periods_.is_late()) {
-            sweep();
-            periods_.restart();
-        }
+        if (periods_.is_late()) sweep();
         periods_.sleep();
     }
+    // Takes out all samples; the last one of each group stays.
     void sweep() override {
         for (std::size_t i = 0; i < rings_.size(); ++i) {
-            if (const auto time = drain(rings_[i], payloads_.of(i))) times_[i] = *time;
+            Ring& ring = rings_[i];
+            const auto payload = payloads_.of(i);
+            ring.visit([&](const perf_event_header& header, std::uint64_t where) {
+                if (header.type != PERF_RECORD_SAMPLE) return;
+                if (header.size != kHead + payload.size())
+                    throw std::runtime_error("a sample is not as long as a payload and its time");
+                times_[i] = ring.word(where + sizeof(header));
+                ring.copy(where + kHead, payload);
+            });
+            ring.release();
         }
     }
-    std::vector<std::uint64_t> counts() const override { return payloads_.counts(); }
+    // All samples are of the same size.
+    double samples(unsigned) override {
+        return static_cast<double>(newly_visited(rings_, visited_)) /
+               static_cast<double>((kHead + payloads_.of(0).size()) * rings_.size());
+    }
     std::optional<std::uint64_t> skew_ns() override {
         sweep();
-        Skew skew;
-        for (const std::uint64_t time : times_)
-            skew.note(time);
-        return skew.ns();
-    }
-    std::optional<std::size_t> memory_bytes() const override {
-        return payloads_.bytes() + rings_.size() * Ring::default_bytes();
+        return spread_of(times_);
     }
 
   private:
-    measure::CpuGroups groups_;
-    measure::Payloads payloads_;
-    std::vector<std::uint64_t> times_;
+    static constexpr std::size_t kHead = sizeof(perf_event_header) + sizeof(std::uint64_t);
+
     std::vector<Ring> rings_;
     Periods periods_;
     std::uint64_t visited_ = 0;  // bytes of all rings, at the last call of samples()

@@ -3,7 +3,7 @@
 // reader has mapped: a stream of the module. All CPUs have the same deadlines, and the reader wakes
 // once per batch of them.
 //
-// The time of a sweep is that of draining one deadline of all CPUs; see sampling.cpp.
+// The time of a sweep is that of draining one deadline of all CPUs; see sampling.hpp.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -11,14 +11,11 @@
 #include <poll.h>
 #include <sys/ioctl.h>
 
-#include <algorithm>
 #include <bit>
 #include <cerrno>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/stream.hpp>
-#include <utility>
 
-#include "methods/method.hpp"
 #include "methods/module.hpp"
 #include "ring.hpp"
 
@@ -30,6 +27,10 @@ struct Head {
     std::uint64_t id, time, cpu;
 };
 
+inline std::size_t ring_bytes(std::size_t watermark) {
+    return std::bit_ceil(std::max<std::size_t>(4 * watermark, 4096));
+}
+
 class Stream : public Method {
   public:
     // The reader wakes once for so many deadlines, which are `slower` times as rare as samples are
@@ -38,13 +39,12 @@ class Stream : public Method {
         : subject_(subject),
           device_(subject.device()),
           deadlines_(deadlines),
-          period_(subject.sampling_period() * slower),
+          period_(subject.period() * slower),
           payloads_(subject.groups().all()),
           last_(subject.groups().all().size()) {}
 
+    Kind kind() const override { return Kind::timer; }
     measure::CpuGroups* groups() override { return &subject_.groups(); }
-    void prepare() override { resume(); }
-    void finish() override { pause(); }
     void pause() override {
         rings_.clear();
         visited_ = 0;
@@ -52,35 +52,17 @@ class Stream : public Method {
     }
     void resume() override {
         perf_metagroup_stream stream{};
-        stream.period = static_cast<std::uint64_t>(period_.count());
+        stream.period = period();
         stream.watermark = deadlines_ * deadline_bytes();
-        stream.ring_size = std::bit_ceil(std::max<std::size_t>(4 * stream.watermark, 4096));
+        stream.ring_size = ring_bytes(stream.watermark);
         stream = control(stream);
         for (const int cpu : subject_.cpus())
             rings_.emplace_back(device_.fd(), stream.map_stride,
                                 stream.map_offset + static_cast<unsigned>(cpu) * stream.map_stride);
     }
 
-    // All samples are of the same size.
-    double samples(unsigned) override {
-        std::uint64_t visited = 0;
-        for (const Ring& ring : rings_)
-            visited += ring.visited();
-        const std::uint64_t bytes = visited - std::exchange(visited_, visited);
-        return static_cast<double>(bytes) / static_cast<double>(deadline_bytes() * rings_.size());
-    }
-    std::optional<std::uint64_t> lost() const override { return lost_; }
-    std::optional<std::uint64_t> overruns() const override { return overruns_; }
-    bool wait_sleeps() const override { return true; }
-    bool uses_timers() const override { return true; }
-    // Samples are used where they are until then: a ring with them would be above its watermark.
     void wait() override {
-        bool full = false;
-        for (Ring& ring : rings_) {
-            full |= ring.unreleased() + deadline_bytes() > ring.data_bytes();
-            ring.release();
-        }
-        overruns_ += full;
+        release();
         pollfd fd{.fd = device_.fd(), .events = POLLIN, .revents = 0};
         if (::poll(&fd, 1, -1) < 0) fail(errno, "poll of a stream");
     }
@@ -90,7 +72,7 @@ class Stream : public Method {
         for (Ring& ring : rings_) {
             std::size_t group = 0;
             ring.visit([&](const perf_event_header& header, std::uint64_t where) {
-                if (header.type != PERF_RECORD_SAMPLE) {
+                if (header.type != PERF_RECORD_SAMPLE) [[unlikely]] {
                     note_loss(ring, header, where);
                     return;
                 }
@@ -99,6 +81,11 @@ class Stream : public Method {
             });
             first += groups;
         }
+    }
+    // All samples are of the same size.
+    double samples(unsigned) override {
+        return static_cast<double>(newly_visited(rings_, visited_)) /
+               static_cast<double>(deadline_bytes() * rings_.size());
     }
     std::vector<std::uint64_t> counts() const override {
         for (std::size_t i = 0; i < last_.size(); ++i)
@@ -109,22 +96,19 @@ class Stream : public Method {
     // Of the last deadline, unless a CPU has not reached it yet.
     std::optional<std::uint64_t> skew_ns() override {
         sweep();
-        Skew skew;
-        std::uint64_t deadline = 0;
-        for (std::size_t i = 0; i < last_.size(); ++i) {
-            const std::uint64_t time = time_of(ring_of(i), last_[i]);
-            if (deadline != 0 && time / period() != deadline) return {};
-            deadline = time / period();
-            skew.note(time);
-        }
-        return skew.ns();
+        std::vector<std::uint64_t> times;
+        for (std::size_t i = 0; i < last_.size(); ++i)
+            times.push_back(ring_of(i).word(last_[i] + offsetof(Head, time)));
+        const auto [oldest, newest] = std::ranges::minmax(times);
+        if (oldest / period() != newest / period()) return {};
+        return newest - oldest;
     }
     std::vector<std::uint64_t> lateness_ns() override {
         std::vector<std::uint64_t> late;
         for (Ring& ring : rings_)
             ring.visit([&](const perf_event_header& header, std::uint64_t where) {
                 if (header.type == PERF_RECORD_SAMPLE)
-                    late.push_back(time_of(ring, where) % period());
+                    late.push_back(ring.word(where + offsetof(Head, time)) % period());
             });
         return late;
     }
@@ -133,9 +117,10 @@ class Stream : public Method {
     std::optional<double> max_rate() override {
         constexpr unsigned batches = 20;
         const std::chrono::nanoseconds usual = period_;
-        period_ = subject_.sampling_period();
+        period_ = subject_.period();
         double rate = 0;
-        for (const std::uint64_t before = lost_; period_ >= min_period; period_ = period_ * 4 / 5) {
+        for (const std::uint64_t before = lost_; period() >= PERF_METAGROUP_MIN_PERIOD;
+             period_ = period_ * 4 / 5) {
             pause();
             resume();
             for (unsigned i = 0; i < batches && lost_ == before; ++i) {
@@ -143,58 +128,58 @@ class Stream : public Method {
                 sweep();
             }
             if (lost_ != before) break;
-            rate = 1e9 / static_cast<double>(period_.count());
+            rate = 1e9 / static_cast<double>(period());
         }
         period_ = usual;
         pause();
         resume();
         return rate;
     }
-    std::optional<std::size_t> memory_bytes() const override {
-        return payloads_.bytes() + rings_.size() * rings_.front().bytes();
+    std::map<std::string, double> losses() const override {
+        return {{"lost", static_cast<double>(lost_)}, {"overruns", overruns_}};
     }
 
-  private:
-    static constexpr std::chrono::nanoseconds min_period{PERF_METAGROUP_MIN_PERIOD};
-
-    perf_metagroup_stream control(perf_metagroup_stream stream) {
-        stream.size = sizeof(stream);
-        if (::ioctl(device_.fd(), PERF_METAGROUP_IOC_STREAM, &stream) != 0)
-            fail(errno, "PERF_METAGROUP_IOC_STREAM");
-        return stream;
-    }
-
-    std::size_t deadline_bytes() {
-        return subject_.specs().size() * (sizeof(Head) + payloads_.of(0).size());
-    }
-    // The number follows the header and the identifier.
-    void note_loss(const Ring& ring, const perf_event_header& header, std::uint64_t where) {
-        std::uint64_t number = 0;
-        if (header.type != PERF_RECORD_LOST_SAMPLES) return;
-        ring.copy(where + sizeof(header), std::as_writable_bytes(std::span(&number, 1)));
-        lost_ += number;
-    }
-
-    static std::uint64_t time_of(const Ring& ring, std::uint64_t where) {
-        std::uint64_t time = 0;
-        ring.copy(where + offsetof(Head, time), std::as_writable_bytes(std::span(&time, 1)));
-        return time;
-    }
-
-    std::uint64_t period() const { return static_cast<std::uint64_t>(period_.count()); }
-    const Ring& ring_of(std::size_t member) const {
-        return rings_[member / subject_.specs().size()];
+  protected:
+    // Samples are used where they are until then: a ring with them would be above its watermark.
+    void release() {
+        bool full = false;
+        for (Ring& ring : rings_) {
+            full |= ring.unreleased() + deadline_bytes() > ring.data_bytes();
+            ring.release();
+        }
+        overruns_ += full;
     }
 
     Subject& subject_;
     metagroup::Device& device_;
     unsigned deadlines_;
     std::chrono::nanoseconds period_;
+
+  private:
+    perf_metagroup_stream control(perf_metagroup_stream stream) {
+        stream.size = sizeof(stream);
+        if (::ioctl(device_.fd(), PERF_METAGROUP_IOC_STREAM, &stream) != 0)
+            fail(errno, "PERF_METAGROUP_IOC_STREAM");
+        return stream;
+    }
+    // The number follows the header and the identifier.
+    [[gnu::noinline]] void note_loss(const Ring& ring, const perf_event_header& header,
+                                     std::uint64_t where) {
+        if (header.type == PERF_RECORD_LOST_SAMPLES) lost_ += ring.word(where + sizeof(header));
+    }
+    std::size_t deadline_bytes() {
+        return subject_.specs().size() * (sizeof(Head) + payloads_.of(0).size());
+    }
+    std::uint64_t period() const { return static_cast<std::uint64_t>(period_.count()); }
+    const Ring& ring_of(std::size_t member) const {
+        return rings_[member / subject_.specs().size()];
+    }
+
     mutable measure::Payloads payloads_;
     std::vector<std::uint64_t> last_;  // where the last sample of each group is in its ring
     std::vector<Ring> rings_;
     std::uint64_t lost_ = 0;
-    std::uint64_t overruns_ = 0;
+    unsigned overruns_ = 0;
     std::uint64_t visited_ = 0;  // bytes of all rings, at the last call of samples()
 };
 
@@ -208,12 +193,13 @@ class LibraryStream : public Method {
                                              .cpus = subject.cpus(),
                                              .backend = metagroup::Backend::module,
                                              .start_disabled = true})) {
-        options_.period = subject.sampling_period();
+        options_.period = subject.period();
         options_.watermark =
             deadlines * subject.specs().size() * (sizeof(Head) + payloads_.of(0).size());
-        options_.ring_size = std::bit_ceil(std::max<std::size_t>(4 * options_.watermark, 4096));
+        options_.ring_size = ring_bytes(options_.watermark);
     }
 
+    Kind kind() const override { return Kind::timer; }
     void prepare() override {
         group_.enable();
         resume();
@@ -225,13 +211,6 @@ class LibraryStream : public Method {
     void pause() override { stream_.reset(); }
     void resume() override { stream_.emplace(metagroup::Stream::start(group_, options_)); }
 
-    double samples(unsigned) override {
-        return static_cast<double>(std::exchange(samples_, 0)) /
-               static_cast<double>(group_.members().size());
-    }
-    std::optional<std::uint64_t> lost() const override { return lost_; }
-    bool wait_sleeps() const override { return true; }
-    bool uses_timers() const override { return true; }
     void wait() override {
         stream_->release();
         stream_->wait(std::chrono::nanoseconds(-1));
@@ -247,10 +226,17 @@ class LibraryStream : public Method {
             }
         }
     }
+    double samples(unsigned) override {
+        return static_cast<double>(std::exchange(samples_, 0)) /
+               static_cast<double>(group_.members().size());
+    }
     std::vector<std::uint64_t> counts() const override { return payloads_.counts(); }
     std::vector<std::uint64_t> counts_by_read() override {
         group_.read(snapshot_);
         return counts_of(snapshot_);
+    }
+    std::map<std::string, double> losses() const override {
+        return {{"lost", static_cast<double>(lost_)}};
     }
 
   private:

@@ -2,11 +2,13 @@
 """The goals of the project: for a figure a threshold and a target."""
 
 from dataclasses import dataclass
-from enum import Enum
 
-from .measurements import Condition, Results, Status, plural
+from .measurements import VALID, Condition, Results
 
 EVENTS, GROUPS, CPUS = 4, 1, 32
+MET, TARGET_MET, MISSED = "met", "target met", "MISSED"
+NOT_MEASURED = "not measured"  # the run did not include that condition
+NOT_JUDGED = "not judged"  # the run included it and has no valid figure
 
 
 @dataclass(frozen=True)
@@ -88,24 +90,14 @@ JUDGED_METHODS = sorted({method for goal in GOALS
                          for method in names.split()})
 
 
-class Outcome(Enum):
-    MET = "met"
-    TARGET_MET = "target met"
-    MISSED = "MISSED"
-    NOT_MEASURED = "not measured"  # the run did not include that condition
-    NOT_JUDGED = "not judged"  # the run included it and has no valid figure
-
-
 class _NoFigure(Exception):
-    def __init__(self, outcome: Outcome, reason: str) -> None:
-        super().__init__(reason)
-        self.outcome = outcome
+    """The outcome and the reason."""
 
 
 @dataclass(frozen=True)
 class Judgement:
     goal: Goal
-    outcome: Outcome
+    outcome: str
     value: float | None = None
     floor: float | None = None
     reason: str = ""  # why there is no value
@@ -114,25 +106,25 @@ class Judgement:
     def known(self) -> bool:
         """Missed, but not by more than before."""
         known = self.goal.known
-        return (self.outcome is Outcome.MISSED and self.value is not None and known is not None
+        return (self.outcome == MISSED and self.value is not None and known is not None
                 and self.goal.reached(self.value, known))
 
     @property
     def comment(self) -> str:
+        if self.goal.known is None or self.value is None:
+            return self.reason
         if self.known:
             return f"known: it is not worse than {self.goal.known:g}"
-        if self.goal.known is not None and self.outcome is Outcome.MISSED:
+        if self.outcome == MISSED:
             return f"worse than {self.goal.known:g}, which is known"
-        if self.goal.known is not None and self.value is not None:
-            return "is no longer missed: remove `known` of this goal"
-        return self.reason
+        return "is no longer missed: remove `known` of this goal"
 
     def cells(self) -> list[str]:
         """Below HEADER."""
         value, floor = ("–" if number is None else f"{number:.{self.goal.digits}f}"
                         for number in (self.value, self.floor))
         return [self.goal.title, value, self.goal.limit(self.goal.threshold),
-                self.goal.limit(self.goal.target), floor, self.outcome.value]
+                self.goal.limit(self.goal.target), floor, self.outcome]
 
 
 HEADER = ["goal", "value", "threshold", "target", "floor", "result"]
@@ -146,23 +138,23 @@ def judge_all(results: Results) -> list[Judgement]:
 
 def _judge(goal: Goal, results: Results) -> Judgement:
     try:
-        if goal.full_speed and results.slow_motion:
-            raise _NoFigure(Outcome.NOT_MEASURED, "is measured at full speed only")
+        if goal.full_speed and results.rate:
+            raise _NoFigure(NOT_MEASURED, "is measured at full speed only")
         value = _largest(goal, goal.methods, goal.cpus, results)
         over = _largest(goal, goal.over, goal.over_cpus or goal.cpus, results) if goal.over else 1
-        value = round(value / over, goal.digits) + 0.0  # no -0.0
+        if not over:
+            raise _NoFigure(NOT_JUDGED, "the divisor is 0")
     except _NoFigure as error:
-        return Judgement(goal, error.outcome, reason=str(error))
-    except ZeroDivisionError:
-        return Judgement(goal, Outcome.NOT_JUDGED, reason="the divisor is 0")
+        outcome, reason = error.args
+        return Judgement(goal, outcome, reason=reason)
+    value = round(value / over, goal.digits) + 0.0  # no -0.0
     try:
         floor = _largest(goal, goal.floor, goal.cpus, results) / over if goal.floor else None
     except _NoFigure:
         floor = None
-    for limit, outcome in ((goal.target, Outcome.TARGET_MET), (goal.threshold, Outcome.MET)):
-        if goal.reached(value, limit):
-            return Judgement(goal, outcome, value, floor)
-    return Judgement(goal, Outcome.MISSED, value, floor)
+    outcome = (TARGET_MET if goal.reached(value, goal.target) else
+               MET if goal.reached(value, goal.threshold) else MISSED)
+    return Judgement(goal, outcome, value, floor)
 
 
 def _largest(goal: Goal, methods: str, cpus: int, results: Results) -> float:
@@ -171,20 +163,14 @@ def _largest(goal: Goal, methods: str, cpus: int, results: Results) -> float:
 
 
 def _median(goal: Goal, results: Results, condition: Condition, method: str) -> float:
-    if not results.of(condition):
-        raise _NoFigure(Outcome.NOT_MEASURED, f"no run with {condition}")
-    measurement = results.get(condition, method)
-    if measurement is None:
-        raise _NoFigure(Outcome.NOT_MEASURED if goal.full_speed else Outcome.NOT_JUDGED,
-                        f"{method} was not run")
-    if measurement.status is not Status.VALID:
-        raise _NoFigure(Outcome.NOT_JUDGED,
-                        f"{method} {measurement.status.value}: {measurement.reason}")
-    figure = measurement.figure(goal.figure)
+    of = results.of(condition)
+    if not of:
+        raise _NoFigure(NOT_MEASURED, f"no run with {condition}")
+    if method not in of:
+        raise _NoFigure(NOT_MEASURED if goal.full_speed else NOT_JUDGED, f"{method} was not run")
+    if of[method].status != VALID:
+        raise _NoFigure(NOT_JUDGED, f"{method} {of[method].status}: {of[method].reason}")
+    figure = of[method].figure(goal.figure)
     if figure is None:
-        raise _NoFigure(Outcome.NOT_JUDGED, f"{method} does not report {goal.figure}")
+        raise _NoFigure(NOT_JUDGED, f"{method} does not report {goal.figure}")
     return figure
-
-
-def conditions() -> str:
-    return f"{CPUS} CPUs, {plural(EVENTS, 'event')}, {plural(GROUPS, 'group')} per CPU"

@@ -57,7 +57,7 @@ if late and options["targets"] == "idle":
 out = Path(options["benchmark_out"])
 if (root / "hangs").exists():
     time.sleep(1000)
-if out.name in (root / "fails").read_text().split():
+if out.stem in (root / "fails").read_text().split():
     sys.exit("no such counter")
 sample.write(out, runs)
 """
@@ -114,7 +114,7 @@ class RunTest(unittest.TestCase):
         self.assertRegex(done.stdout, "goal: time of per-fd / FRAMED, idle +11.46 ")
         self.assertTrue((self.root / "build/bench/report/report.md").exists())
         environment = json.loads((self.raw / "environment.json").read_text())
-        expected = {"mode": "slow motion", "qemu": "10.0.2", "rate": "10000000"}
+        expected = {"mode": "slow motion", "QEMU": "10.0.2", "even": "True"}
         self.assertEqual(environment, environment | expected)
         self.assertIn("date", environment)
 
@@ -124,11 +124,11 @@ class RunTest(unittest.TestCase):
         self.assertIn(str(self.root / "build/bench/slowmo/throttle.so"), arguments)
         self.assertIn(str(self.root / "build/bench/metagroup_bench"), arguments)
 
-    def test_a_full_run_boots_for_each_condition_and_prints_the_time_left(self) -> None:
+    def test_a_full_run_boots_for_each_condition_and_prints_its_progress(self) -> None:
         done = self.run_bench("--full")
         self.assertEqual(self.boots(), sorted([2, 8, 16, 32, 64] * 12))
         self.assertEqual(len(list(self.raw.glob("*-*.json"))), 60)
-        self.assertIn("64 CPUs, busy, events: 8, groups: 4, 1 min left ...", done.stderr)
+        self.assertIn("60 of 60: 64 CPUs, busy, 8 events, 4 groups per CPU ...", done.stderr)
         self.assertEqual(re.findall("goal: (.*?) +–.*not measured", done.stdout),
                          ["skew, stream / FRAMED, busy, 2 CPUs"])
 
@@ -162,34 +162,24 @@ class RunTest(unittest.TestCase):
         (self.root / "late").write_text("x\n" * 9)
         done = self.run_bench("--cpus", "32", "--check", status=77)
         self.assertEqual(self.boots(), [32, 32, 32])
-        self.assertIn("skipped: time of FRAMED / floor, idle: framed late: the host was late",
+        self.assertIn("skipped: time of FRAMED / floor, idle: framed invalid: the host was late",
                       done.stdout)
 
     def test_a_condition_that_fails_is_an_error_and_the_rest_is_reported(self) -> None:
-        (self.root / "fails").write_text("32-busy-4-1.json")
+        (self.root / "fails").write_text("32-busy-4-1")
         done = self.run_bench(status=125)
-        self.assertIn("32-busy-4-1 failed with status 1", done.stderr)
+        self.assertIn("32 CPUs, busy, 4 events, 1 group per CPU failed with status 1",
+                      done.stderr)
         self.assertIn("no such counter", done.stderr)
-        self.assertIn("32-busy-4-1.json: No such file or directory", done.stderr)
         report = (self.root / "build/bench/report/report.md").read_text()
         self.assertEqual(re.findall(r"### (\d+ CPUs, \w+)", report),
                          ["8 CPUs, busy", "8 CPUs, idle", "32 CPUs, idle"])
 
-    def test_a_run_that_is_resumed_measures_what_is_missing(self) -> None:
-        (self.root / "fails").write_text("32-busy-4-1.json")
-        self.run_bench(status=125)
-        (self.root / "fails").write_text("")
-        (self.root / "boots").unlink()
-        done = self.run_bench("--resume", "--check")
-        self.assertIn("1 of 4 conditions are missing", done.stderr)
-        self.assertEqual(self.boots(), [32])
-        self.assertIn("resumed", json.loads((self.raw / "environment.json").read_text()))
-
     def test_a_run_that_is_ended_ends_its_guests(self) -> None:
         (self.root / "hangs").touch()
-        with subprocess.Popen([self.root / "bench/run", "--jobs", "2"], stderr=subprocess.DEVNULL,
+        with subprocess.Popen([self.root / "bench/run"], stderr=subprocess.DEVNULL,
                               env=self.environment | {"PROOF_STATUS": "0"}) as run:
-            while self.running() < 2:
+            while self.running() < min(2, len(os.sched_getaffinity(0))):
                 time.sleep(0.1)
             run.terminate()
             self.assertEqual(run.wait(10), 125)
@@ -210,23 +200,7 @@ class RunTest(unittest.TestCase):
                 pass
         return number
 
-    def test_results_of_another_benchmark_or_module_are_not_resumed(self) -> None:
-        self.run_bench()
-        for source in ("kmod/main.c", "bench/floor/metagroup_floor.c", "bench/machines.py",
-                       "tests/testpmu/core_pmu.c"):
-            with self.subTest(source=source):
-                file = self.root / source
-                original = file.read_text()
-                file.write_text(original + "\n")
-                self.assertIn("has changed", self.run_bench("--resume", status=125).stderr)
-                file.write_text(original)
-        self.run_bench("--resume")
-
-    def test_results_of_other_options_are_not_resumed(self) -> None:
-        self.run_bench()
-        self.assertIn("has changed", self.run_bench("--resume", "--rate", "5", status=125).stderr)
-
-    def test_a_run_without_resume_starts_anew(self) -> None:
+    def test_a_run_starts_anew(self) -> None:
         self.run_bench()
         (self.raw / "8-idle-4-1.json.late").touch()
         self.run_bench()
@@ -283,9 +257,8 @@ class RunTest(unittest.TestCase):
         self.assertIn("--here needs root", self.run_bench("--here", status=125).stderr)
 
     def test_a_missing_benchmark_and_bad_options_are_named(self) -> None:
-        self.assertIn("--cpus: not a number", self.run_bench("--cpus", "2-8", status=125).stderr)
-        self.assertIn("unrecognized arguments: --ful", self.run_bench("--ful", status=125).stderr)
-        self.assertIn("unknown kernel 5.0", self.run_bench("--kernel", "5.0", status=125).stderr)
+        self.assertIn("argument --cpus: invalid", self.run_bench("--cpus", "2-8", status=2).stderr)
+        self.assertIn("arguments: --ful", self.run_bench("--ful", status=2).stderr)
         (self.root / "build/bench/metagroup_bench").unlink()
         self.assertIn("make build makes it", self.run_bench(status=125).stderr)
 

@@ -16,38 +16,31 @@ MODEL = {
     "quiet": (800e3, 25e3, 1300), "floor": (1000e3, 22e3, 700), "timer_floor": (100, 0, 870),
     "record": (20e3, 2e3, 0), "perf_record": (50e3, 5e3, 0), "attach": (2000e3, 900e3, 0),
 }
-ERRORS = {"bpf": "no BTF of the kernel"}
+SKIPPED = {"bpf": "no BTF of the kernel"}
 STREAMS = ("stream", "slow_stream", "stream_library")
-
 ROLES = {"floor": "floor", "attach": "setup"} | dict.fromkeys(
     ("raw", "framed", "mapped", "quiet", *STREAMS), "module") | dict.fromkeys(
     ("timer_floor", "record", "perf_record", "null_syscall"), "reference")
-ENVIRONMENT = {
-    "mode": "slow motion", "version": "0.1.0", "date": "2026-11-21", "qemu": "10.0.2",
-    "rate": "10000000", "host_cpu": "Some Processor 3000", "host_cpus": "2",
-    "host_kernel": "6.1.0-38-amd64", "host_load": "0.43"}
-PROOF = {"rate": 10000000, "spread": 0.004, "null_syscall_ns": {"2": 60000, "32": 60100}}
+CONTEXT = {
+    "num_cpus": 32, "caches": [], "kernel": "6.1.0-38-amd64", "instructions_per_second": "10000000",
+    "methods": "".join(f"{method}\t{ROLES.get(method, 'existing')}\tdoes {method}\n"
+                       for method in (*MODEL, *SKIPPED))}
+ENVIRONMENT = {"mode": "slow motion", "version": "0.1.0", "date": "2026-11-21", "QEMU": "10.0.2"}
 
 
 def runs(cpus: int, targets: str, events: int = 4, groups: int = 1) -> list[dict[str, Any]]:
     """The `benchmarks` of one condition; median and spread are known: 0.98 ... 1.02 times."""
     result: list[dict[str, Any]] = []
-    for method in (*MODEL, *ERRORS):
+    for method in (*MODEL, *SKIPPED):
         name = f"{method}/{targets}/cpus:{cpus}/events:{events}/groups:{groups}"
-        for index in range(1 if method in ERRORS else REPETITIONS):
-            run: dict[str, Any] = {
-                "name": name, "family_index": 0, "per_family_instance_index": 0, "run_name": name,
-                "run_type": "iteration", "repetitions": REPETITIONS, "repetition_index": index,
-                "threads": 1,
-            }
-            if method in ERRORS:
-                run |= {"error_occurred": True, "error_message": ERRORS[method]}
-            else:
-                run |= _figures(method, cpus, targets, 0.98 + 0.01 * index)
-            result.append(run)
-        if method not in ERRORS:
-            result.append({"name": name + "_median", "run_name": name, "run_type": "aggregate",
-                           "aggregate_name": "median", "real_time": 1.0, "time_unit": "us"})
+        head = {"name": name, "run_name": name, "run_type": "iteration"}
+        if method in SKIPPED:
+            result.append(head | {"error_occurred": True, "error_message": SKIPPED[method]})
+            continue
+        result += [head | _figures(method, cpus, targets, 0.98 + 0.01 * index)
+                   for index in range(REPETITIONS)]
+        result.append({"name": name + "_median", "run_name": name, "run_type": "aggregate",
+                       "aggregate_name": "median", "real_time": 1.0, "time_unit": "us"})
     return result
 
 
@@ -57,32 +50,23 @@ def _figures(method: str, cpus: int, targets: str, factor: float) -> dict[str, A
     stream = {"lost": 0.0, "overruns": 0.0, "max_rate": 1e9 / time, "late_p50_ns": 1e4,
               "late_p99_ns": 2e4, "late_max_ns": 1e5}
     return {
-        "iterations": 10, "real_time": time * factor / 1e3, "cpu_time": time * factor / 1e3,
-        "time_unit": "us", "syscalls": 1 / 64 if method == "stream" else 1.0, "ipis": cpus - 1.0,
+        "real_time": time * factor / 1e3, "time_unit": "us",
+        "syscalls": 1 / 64 if method == "stream" else 1.0, "ipis": cpus - 1.0,
         **(stream if method in STREAMS else {}),
         "wakeups": 0.0 if method == "quiet" or targets == "busy" else cpus - 1.0,
         "reader_insns": time / 1e3 * 3 * factor, "target_insns": insns * factor,
-        "skew_ns": time * 0.5, "memory_bytes": 4096.0, "late": 0.002,
+        "skew_ns": time * 0.5, "late": 0.002,
     }
 
 
-def write(path: Path, benchmarks: list[dict[str, Any]], slow_motion: bool = True) -> Path:
-    context: dict[str, Any] = {
-        "date": "2026-11-21T07:00:00+00:00", "host_name": "guest", "num_cpus": 32,
-        "mhz_per_cpu": 1000, "caches": [], "load_avg": [], "library_build_type": "release",
-        "kernel": "6.1.0-38-amd64",
-        "methods": "".join(f"{method}\t{ROLES.get(method, 'existing')}\tdoes {method}\n"
-                           for method in (*MODEL, *ERRORS))}
-    context |= {"instructions_per_second": "10000000"} if slow_motion else {}
-    path.write_text(json.dumps({"context": context, "benchmarks": benchmarks}), encoding="utf-8")
+def write(path: Path, benchmarks: list[dict[str, Any]]) -> Path:
+    path.write_text(json.dumps({"context": CONTEXT, "benchmarks": benchmarks}), encoding="utf-8")
     return path
 
 
-def write_run(raw: Path, cpu_counts: tuple[int, ...] = (8, 32),
-              slow_motion: bool = True) -> list[Path]:
+def write_run(raw: Path, cpu_counts: tuple[int, ...] = (8, 32)) -> list[Path]:
     """A whole run; returns its files of measurements."""
     raw.mkdir(parents=True, exist_ok=True)
     (raw / "environment.json").write_text(json.dumps(ENVIRONMENT), encoding="utf-8")
-    (raw / "proof.json").write_text(json.dumps(PROOF), encoding="utf-8")
-    return [write(raw / f"{cpus}-{targets}-4-1.json", runs(cpus, targets), slow_motion)
+    return [write(raw / f"{cpus}-{targets}-4-1.json", runs(cpus, targets))
             for cpus in cpu_counts for targets in ("idle", "busy")]
