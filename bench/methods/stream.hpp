@@ -183,6 +183,34 @@ class Stream : public Method {
     std::uint64_t visited_ = 0;  // bytes of all rings, at the last call of samples()
 };
 
+// CPUs have no deadlines while they are idle, so costs are those of a deadline, with samples or
+// not, and the reader wakes by the clock. Its counts are those of Stream where there are any.
+class QuietStream : public Stream {
+  public:
+    explicit QuietStream(Subject& subject)
+        : Stream(subject.stable_in_idle(), 64, 1), periods_(period_ * deadlines_) {}
+
+    void prepare() override {
+        device_.set_mode({.quiet = true});
+        resume();
+    }
+    void finish() override {
+        pause();
+        device_.set_mode({});
+    }
+    void wait() override {
+        release();
+        periods_.sleep();
+    }
+    double samples(unsigned sweeps) override { return deadlines_ * sweeps; }
+    std::vector<std::uint64_t> counts_by_read() override { return {}; }
+    std::optional<std::uint64_t> skew_ns() override { return {}; }
+    std::optional<double> max_rate() override { return {}; }
+
+  private:
+    Periods periods_;
+};
+
 // The same by the library, which delivers each deadline with the samples of all CPUs. The reader
 // copies the payloads, as read() of a snapshot does.
 class LibraryStream : public Method {

@@ -68,6 +68,8 @@ GOALS = (
          0.55, 0.45, "busy", floor="timer_floor"),
     Goal("target's instructions, stream / sampling, idle", "target_insns", "stream", "sampling",
          0.6, 0.5, floor="timer_floor", known=0.72),
+    Goal("target's instructions, quiet stream / sampling, idle", "target_insns", "stream_quiet",
+         "sampling", 0.1, 0.05),
     Goal("system calls per deadline, stream", "syscalls", "stream", "", 0.32, 0.03, "idle busy"),
     Goal("reader's instructions on 8 CPUs, record / perf record", "reader_insns", "record",
          "perf_record", 0.5, 0.25, "idle", 8),

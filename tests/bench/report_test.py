@@ -144,6 +144,8 @@ class Goals(ReportTest):
                  {"target_insns": 1610.0}, busy),
                 ("target's instructions, stream / sampling, idle", "stream",
                  {"target_insns": 2120.0}, idle),
+                ("target's instructions, quiet stream / sampling, idle", "stream_quiet",
+                 {"target_insns": 2120.0}, idle),
                 ("reader's instructions on 8 CPUs, record", "record", {"reader_insns": 140.0},
                  "8-idle-4-1.json"),
                 ("system calls per deadline", "stream", {"syscalls": 0.33}, busy),

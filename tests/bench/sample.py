@@ -12,6 +12,7 @@ MODEL = {
     "threads": (500e3, 120e3, 7000), "io_uring": (300e3, 650e3, 2500),
     "sampling": (200e3, 150e3, 2900), "stream": (50e3, 6e3, 1290),
     "slow_stream": (60e3, 7e3, 1300), "stream_library": (60e3, 7e3, 1290),
+    "stream_quiet": (10e3, 1e3, 20),
     "raw": (1000e3, 28e3, 1500), "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400),
     "quiet": (800e3, 25e3, 1300), "floor": (1000e3, 22e3, 700), "timer_floor": (100, 0, 870),
     "record": (20e3, 2e3, 0), "perf_record": (50e3, 5e3, 0), "attach": (2000e3, 900e3, 0),
@@ -20,7 +21,7 @@ SKIPPED = {"bpf": "no BTF of the kernel"}
 STREAMS = ("stream", "slow_stream", "stream_library")
 ROLES = {"floor": "floor", "attach": "setup"} | dict.fromkeys(
     ("raw", "framed", "mapped", "quiet", *STREAMS), "module") | dict.fromkeys(
-    ("timer_floor", "record", "perf_record", "null_syscall"), "reference")
+    ("stream_quiet", "timer_floor", "record", "perf_record", "null_syscall"), "reference")
 CONTEXT = {
     "num_cpus": 32, "caches": [], "kernel": "6.1.0-38-amd64", "instructions_per_second": "10000000",
     "methods": "".join(f"{method}\t{ROLES.get(method, 'existing')}\tdoes {method}\n"
