@@ -342,6 +342,15 @@ TEST_CASE("a payload is checked even if it is as long as the one before") {
     CHECK(error_from([&] { static_cast<void>(reader.read(0)); }).cause() == Cause::bad_ring);
 }
 
+TEST_CASE("a payload with fewer values than are hidden is refused each time") {
+    FakeSampler sampler(1);
+    sampler.hidden = 3;
+    DeadlineReader reader(sampler, period);
+    sampler.write(0, 100);
+    for (int i = 0; i < 2; ++i)
+        CHECK(error_from([&] { static_cast<void>(reader.read(0)); }).cause() == Cause::bad_ring);
+}
+
 TEST_CASE("deadlines go on behind a record that was refused") {
     FakeSampler sampler(1);
     DeadlineReader reader(sampler, period);
