@@ -55,7 +55,6 @@ class DeadlineReader {
     void look_at_own(Lane& lane);
     Fronts take(std::uint64_t deadline);
     void add_front(Lane& lane);
-    void parse(Sample& sample, std::uint64_t read_format, const RingRecord& record);
     void add_loss(const Origin& origin, const RingRecord& record, std::uint64_t lost);
     Sample& add(const Origin& origin, const RingRecord& record);
     Origin& next_origin(Lane& lane, const RingRecord& record) const;
