@@ -27,6 +27,7 @@
 #include "common/totals.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/frame_builder.hpp"
+#include "support/instruction_counter.hpp"
 #include "support/temp_tree.hpp"
 
 using namespace std::chrono_literals;
@@ -210,52 +211,11 @@ class Interval {
     std::unique_ptr<tool::Report> report_;
 };
 
-// Stops before and after what is counted. A failure ends the process by another status.
-[[noreturn]] void be_traced(const std::function<void()>& work) {
-    if (::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr) != 0) ::_exit(1);
-    try {
-        work();
-        ::raise(SIGSTOP);
-        work();
-        ::raise(SIGSTOP);
-    } catch (...) {
-        ::_exit(2);
-    }
-    ::_exit(0);
-}
-
-// Until the second stop.
-std::optional<std::uint64_t> step_through(pid_t child) {
-    int status = 0;
-    if (::waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return std::nullopt;
-    for (std::uint64_t steps = 0;; ++steps) {
-        if (::ptrace(PTRACE_SINGLESTEP, child, nullptr, nullptr) != 0) return std::nullopt;
-        if (::waitpid(child, &status, 0) != child || !WIFSTOPPED(status)) return std::nullopt;
-        if (WSTOPSIG(status) == SIGSTOP) return steps;
-    }
-}
-
-// User instructions of `work`, which runs in a child process, once to warm up and once step by
-// step (ptrace(2)): the same number each time, on any machine. Nothing if processes may not be
-// traced.
-std::optional<std::uint64_t> count_instructions(const std::function<void()>& work) {
-    const pid_t child = ::fork();
-    if (child < 0) return std::nullopt;
-    if (child == 0) be_traced(work);
-    const auto steps = step_through(child);
-    ::kill(child, SIGKILL);
-    ::waitpid(child, nullptr, 0);
-    return steps;
-}
-
 void check_instructions(const Interval::MakeReport& make_report, std::uint64_t most,
                         bool grouped = true) {
-#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    SKIP("only code that is optimized, and not instrumented, says something");
-#endif
     Interval interval(make_report, grouped);
-    const auto instructions = count_instructions([&] { interval.show(); });
-    if (!instructions) SKIP("processes may not be traced here");
+    const auto instructions = metagroup::test::count_instructions([&] { interval.show(); });
+    if (!instructions) SKIP("not optimized, or processes may not be traced here");
     UNSCOPED_INFO("instructions: " << *instructions);
     CHECK(*instructions > 1000);
     CHECK(*instructions <= most);
