@@ -9,15 +9,7 @@ namespace {
 
 // Everything that prints and needs no module.
 const std::vector<std::string> kPrinting{
-    "list",
-    "info",
-    "stat -e dummy --timeout 10ms",
-    "stat -e dummy --timeout 10ms -j",
-    "stat -e dummy -I 10ms --count 2 -x ,",
-    "--help",
-    "--version",
-    "stat --help",
-    "complete -- stat --per-",
+    "list", "info", "--help", "--version", "stat --help", "complete -- stat --per-",
 };
 
 void check_failure(const std::string& command, const std::string& why) {
@@ -100,6 +92,18 @@ TEST_CASE("The options --version and --help succeed") {
 TEST_CASE("A full disk is a failure") {
     for (const std::string& arguments : kPrinting)
         check_failure(METAGROUP_TOOL " " + arguments + " >/dev/full", "No space left");
+}
+
+TEST_CASE("A full disk or a closed standard error is a failure of stat, which writes there") {
+    for (const char* options : {"", "-j", "-I 5ms -x ,"}) {
+        const std::string stat =
+            std::string(METAGROUP_TOOL " stat -e dummy --timeout 10ms ") + options;
+        CAPTURE(options);
+        CHECK(run_program("(" + stat + " 2>/dev/full)").status == kFailure);
+        CHECK(run_program("(" + stat + " 2>&-)").status == kFailure);
+        const std::string first = run_program("(" + stat + " 2>&1 | head -n 1)").text;
+        CHECK(split(first, '\n').size() == 1);
+    }
 }
 
 TEST_CASE("A closed standard output is a failure, also if a file is opened later") {

@@ -16,19 +16,6 @@ constexpr std::uint64_t kDeadlines = 100;
 // Sums by CPU and event.
 using Counts = std::map<std::string, double>;
 
-// Where tests/vm/fetch puts the perf of a newer kernel.
-std::string newer_perf() {
-    const auto variable = [](const char* name) {
-        const char* const value = std::getenv(name);
-        return std::string(value != nullptr ? value : "");
-    };
-    std::string cache = variable("METAGROUP_CACHE");
-    if (cache.empty() && !variable("XDG_CACHE_HOME").empty())
-        cache = variable("XDG_CACHE_HOME") + "/perf-metagroup";
-    if (cache.empty()) cache = variable("HOME") + "/.cache/perf-metagroup";
-    return cache + "/perf/trixie-backports/perf";
-}
-
 struct World {
     explicit World(std::string path_of_perf = "perf") : program(std::move(path_of_perf)) {
         if (run_program(program + " version").status != 0)
@@ -57,8 +44,9 @@ struct World {
         Counts counts;
         for (const auto& line : json_lines(tool_output("report -A -j " + path + " 2>/dev/null")))
             if (line.contains("event") && line.at("counter-value").is_number())
-                counts[line.at("place").get<std::string>() + ' ' +
-                       line.at("event").get<std::string>()] = line.at("counter-value");
+                counts["CPU" + (line.at("cpu").get<std::string>() + ' ') +
+                       line.at("event").get<std::string>()] =
+                    line.at("counter-value").get<double>() * (line.at("unit") == "msec" ? 1e6 : 1);
         return counts;
     }
 

@@ -86,6 +86,18 @@ Outcome run_program(const std::string& command, Who who) {
     return outcome;
 }
 
+std::string newer_perf() {
+    const auto variable = [](const char* name) {
+        const char* const value = std::getenv(name);
+        return std::string(value != nullptr ? value : "");
+    };
+    std::string cache = variable("METAGROUP_CACHE");
+    if (cache.empty() && !variable("XDG_CACHE_HOME").empty())
+        cache = variable("XDG_CACHE_HOME") + "/perf-metagroup";
+    if (cache.empty()) cache = variable("HOME") + "/.cache/perf-metagroup";
+    return cache + "/perf/trixie-backports/perf";
+}
+
 Outcome run_tool(const std::string& arguments) {
     return run_program(METAGROUP_TOOL " " + arguments);
 }

@@ -64,6 +64,9 @@ void tool_fails(const std::string& arguments, const std::vector<std::string>& pa
 // Skips a test of what is without the module.
 void need_no_module();
 
+// Where tests/vm/fetch puts the perf of a newer kernel.
+std::string newer_perf();
+
 // Runs a program while seccomp refuses perf_event_open(2), as in containers.
 Outcome run_without_perf(const std::string& command);
 

@@ -145,7 +145,7 @@ TEST_CASE("An output that cannot be written ends the command") {
     const auto start = Clock::now();
     CHECK(count_clock("-I 50ms -o /dev/full -- " + kLong).status == kFailure);
     const Outcome piped =
-        run_program(METAGROUP_TOOL " stat -e cpu-clock -I 50ms -- " + kLong + " | head -n 1");
+        run_program(METAGROUP_TOOL " stat -e cpu-clock -I 50ms -- " + kLong + " 2>&1 | head -n 1");
     CHECK(Clock::now() - start < kInTime);
     CHECK(piped.text.find("Broken pipe") == std::string::npos);
 }

@@ -60,7 +60,8 @@ Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus, const st
     : Aggregation(mode, cpus, topology_for(mode, cpus, sysfs)) {}
 
 Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
-                         std::span<const metagroup::CpuPlace> topology) {
+                         std::span<const metagroup::CpuPlace> topology)
+    : mode_(mode) {
     find_places(cpus, [&](int cpu) {
         const auto at = static_cast<std::size_t>(cpu);
         metagroup::CpuPlace place = at < topology.size() ? topology[at] : metagroup::CpuPlace{};

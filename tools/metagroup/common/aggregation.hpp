@@ -34,6 +34,7 @@ class Aggregation {
     // A single place, without a CPU.
     static const Aggregation& one();
 
+    AggrMode mode() const { return mode_; }
     const std::vector<Place>& places() const { return places_; }
     std::size_t index_of(int cpu) const { return index_[static_cast<std::size_t>(cpu)]; }
 
@@ -41,6 +42,7 @@ class Aggregation {
     template <typename KeyOf>
     void find_places(const metagroup::CpuList& cpus, const KeyOf& key_of);
 
+    AggrMode mode_;
     std::vector<Place> places_;
     std::vector<std::size_t> index_;  // by CPU
 };

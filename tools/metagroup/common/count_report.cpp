@@ -41,13 +41,30 @@ struct Label {
         const bool clock = is_clock(column.event);
         if (clock) divisor = 1e6;
         if (clock || column.scale != 1) decimals = 2;
-        text = fmt::format(" {:<9}{:<26}", clock ? "msec" : column.unit, column.event);
+        unit = clock ? "msec" : column.unit;
+        text = fmt::format(" {:<9}{:<26}", unit, column.event);
     }
 
     double divisor = 1;
     unsigned decimals = 0;
+    std::string unit;
     std::string text;  // unit and event
 };
+
+// The order of rows in perf stat: with -A by event, else by place.
+template <typename Row>
+void each_row(const Aggregation& rows, std::size_t columns, const Row& row) {
+    const std::size_t places = rows.places().size();
+    if (rows.mode() == AggrMode::cpu) {
+        for (std::size_t column = 0; column < columns; ++column)
+            for (std::size_t place = 0; place < places; ++place)
+                row(place, column);
+    } else {
+        for (std::size_t place = 0; place < places; ++place)
+            for (std::size_t column = 0; column < columns; ++column)
+                row(place, column);
+    }
+}
 
 class TextReport final : public Report {
   public:
@@ -122,14 +139,12 @@ class TextReport final : public Report {
         if (!shows_cpus()) return fmt::format("{:<{}}", place.name, place_width());
         return fmt::format("{:<12}{:>4} ", place.name, place.cpus);
     }
-    bool shows_cpus() const { return !subject_.rows.places().front().name.starts_with("CPU"); }
+    bool shows_cpus() const { return subject_.rows.mode() != AggrMode::cpu; }
     std::size_t place_width() const { return shows_cpus() ? 17 : 12; }
 
     void rows(const Totals& totals) {
-        for (std::size_t place = 0; place < place_names_.size(); ++place) {
-            for (std::size_t column = 0; column < labels_.size(); ++column)
-                row(totals, place, column);
-        }
+        each_row(subject_.rows, labels_.size(),
+                 [&](std::size_t place, std::size_t column) { row(totals, place, column); });
         flush();
     }
 
@@ -167,75 +182,106 @@ class TextReport final : public Report {
     unsigned lines_ = 0;
 };
 
-// Fractions are printed as two integers, which takes much less time.
-constexpr std::uint64_t kBillion = 1'000'000'000;
+// Of the time in which it could count. Nothing could keep an unsupported event from counting.
+double percent_running(const Column& column, const Count& count) {
+    return column.supported ? 100 * count.coverage() : 100;
+}
 
-// The fields are those of perf stat -x: time (with -I), place and its CPUs (unless all CPUs are
-// added up), value, unit, event, cgroup (with -G), deviation in percent (with -r), nanoseconds
-// counted, percentage of the time counted, metric, its unit.
+// The fields are those of perf stat -x: time (with -I), place (unless all CPUs are added up) and
+// its CPUs (unless it is one), value, unit, event, cgroup (with -G), deviation in percent (with
+// -r), nanoseconds counted, percentage of the time counted, metric, its unit.
 class CsvReport final : public Report {
   public:
     CsvReport(Output& output, Subject subject, std::string separator)
-        : output_(output), subject_(std::move(subject)), separator_(std::move(separator)) {}
+        : output_(output),
+          subject_(std::move(subject)),
+          separator_(std::move(separator)),
+          labels_(subject_.columns.begin(), subject_.columns.end()) {
+        for (const Place& place : subject_.rows.places()) {
+            std::string& text = places_.emplace_back();
+            if (place.name.empty()) continue;
+            text = place.name + separator_;
+            if (subject_.rows.mode() != AggrMode::cpu)
+                text += fmt::format("{}{}", place.cpus, separator_);
+        }
+    }
 
     void interval(double seconds, const Totals& totals) override {
-        const auto ns = static_cast<std::uint64_t>(std::llround(seconds * 1e9));
-        rows(fmt::format(FMT_COMPILE("{}.{:09}{}"), ns / kBillion, ns % kBillion, separator_),
-             totals);
+        begin_.clear();
+        append_decimal(begin_, seconds, 9, 0, Digits::plain);
+        begin_ += separator_;
+        rows(totals);
     }
     void whole(const Mean& seconds, const Totals& totals) override {
+        begin_.clear();
         has_deviation_ = seconds.runs > 1;
-        rows("", totals);
+        rows(totals);
     }
     void overhead(const Overhead&) override {}  // not in the format of perf stat
 
   private:
-    void rows(const std::string& begin, const Totals& totals) {
+    void rows(const Totals& totals) {
         text_.clear();
-        for (std::size_t place = 0; place < subject_.rows.places().size(); ++place) {
-            const Place& at = subject_.rows.places()[place];
-            for (std::size_t column = 0; column < totals.columns().size(); ++column) {
-                text_.append(begin);
-                if (!at.name.empty()) add(FMT_COMPILE("{1}{0}{2}{0}"), at.name, at.cpus);
-                row(totals, place, column);
-            }
-        }
-        output_.write({text_.data(), text_.size()});
+        each_row(subject_.rows, labels_.size(), [&](std::size_t place, std::size_t column) {
+            text_ += begin_;
+            text_ += places_[place];
+            row(totals, place, column);
+        });
+        output_.write(text_);
     }
 
-    template <typename Format, typename... Values>
-    void add(const Format& format, const Values&... values) {
-        fmt::format_to(std::back_inserter(text_), format, separator_, values...);
+    void end_field() { text_ += separator_; }
+    void number(double value, unsigned decimals) {
+        append_decimal(text_, value, decimals, 0, Digits::plain);
+        end_field();
     }
 
     void row(const Totals& totals, std::size_t place, std::size_t column) {
-        const Column& event = totals.columns()[column];
+        const Label& label = labels_[column];
+        const Column& event = subject_.columns[column];
         const Count& count = totals.at(place, column);
-        if (!count.known())
-            text_.append(std::string_view(event.supported ? "<not counted>" : "<not supported>"));
-        else if (event.scale == 1)
-            add(FMT_COMPILE("{1}"), static_cast<std::uint64_t>(std::llround(count.value)));
-        else
-            add(FMT_COMPILE("{1}"), count.value);
-        add(FMT_COMPILE("{0}{1}{0}{2}{0}"), event.unit, event.event);
-        if (!subject_.cgroup.empty()) add(FMT_COMPILE("{1}{0}"), subject_.cgroup);
-        if (has_deviation_)
-            add(FMT_COMPILE("{1:.2f}%{0}"),
-                count.value == 0 ? 0 : 100 * count.deviation / count.value);
-        const auto percent = static_cast<std::uint64_t>(std::llround(10'000 * count.coverage()));
-        add(FMT_COMPILE("{1}{0}{2}.{3:02}{0}"), count.running, percent / 100, percent % 100);
-        if (const auto metric = subject_.metrics.of(totals, place, column))
-            add(FMT_COMPILE("{1:.6g}{0}{2}"), metric->value, metric->unit);
-        else
-            text_.append(separator_);
-        text_.push_back('\n');
+        if (count.known()) {
+            number(count.value / label.divisor, label.decimals);
+        } else {
+            text_ += event.supported ? "<not counted>" : "<not supported>";
+            end_field();
+        }
+        text_ += label.unit;
+        end_field();
+        text_ += event.event;
+        end_field();
+        if (!subject_.cgroup.empty()) {
+            text_ += subject_.cgroup;
+            end_field();
+        }
+        if (has_deviation_) {
+            const double part = count.value == 0 ? 0 : count.deviation / count.value;
+            append_decimal(text_, 100 * part, 2, 0, Digits::plain);
+            text_ += '%';
+            end_field();
+        }
+        fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), count.running);
+        end_field();
+        number(percent_running(event, count), 2);
+        if (const auto metric = subject_.metrics.of(totals, place, column)) {
+            const auto [value, prefix] = shorten(*metric);
+            number(value, 3);
+            text_ += prefix;
+            text_ += metric->unit;
+        } else {
+            end_field();
+        }
+        text_ += '\n';
     }
 
     Output& output_;
     Subject subject_;
     std::string separator_;
+    std::vector<Label> labels_;        // by column
+    std::vector<std::string> places_;  // the fields of each
     bool has_deviation_ = false;
-    fmt::memory_buffer text_;
+    std::string begin_;  // of each row
+    std::string text_;
 };
 
 using Json = nlohmann::ordered_json;
@@ -251,22 +297,50 @@ std::string json_string(std::string_view text) {
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// The key of a place in perf stat -j.
+std::string_view place_key(AggrMode mode) {
+    switch (mode) {
+        case AggrMode::cpu:
+            return "cpu";
+        case AggrMode::core:
+            return "core";
+        case AggrMode::cache:
+            return "cache";
+        case AggrMode::die:
+            return "die";
+        case AggrMode::socket:
+            return "socket";
+        case AggrMode::node:
+            return "node";
+        case AggrMode::all:
+            break;
+    }
+    return "";
+}
+
 // A line for each count, with the keys of perf stat -j, and one for the overhead.
 class JsonReport final : public Report {
   public:
-    JsonReport(Output& output, Subject subject) : output_(output), subject_(std::move(subject)) {
+    JsonReport(Output& output, Subject subject)
+        : output_(output),
+          subject_(std::move(subject)),
+          labels_(subject_.columns.begin(), subject_.columns.end()) {
+        const AggrMode mode = subject_.rows.mode();
         for (const Place& place : subject_.rows.places()) {
-            const std::string name =
-                place.name.empty() ? "" : fmt::format(R"("place":{},)", json_string(place.name));
-            places_.push_back(name + fmt::format(R"("cpus":{},"counter-value":)", place.cpus));
+            std::string& text = places_.emplace_back();
+            const std::string name = mode == AggrMode::cpu ? place.name.substr(3) : place.name;
+            if (!name.empty())
+                text = fmt::format(R"("{}":{},)", place_key(mode), json_string(name));
+            if (mode != AggrMode::cpu) text += fmt::format(R"("counters":{},)", place.cpus);
+            text += R"("counter-value":)";
         }
         const std::string cgroup =
             subject_.cgroup.empty() ? ""
                                     : fmt::format(R"("cgroup":{},)", json_string(subject_.cgroup));
-        for (const Column& column : subject_.columns)
+        for (std::size_t i = 0; i < labels_.size(); ++i)
             columns_.push_back(fmt::format(R"(,"unit":{},"event":{},{}"event-runtime":)",
-                                           json_string(column.unit), json_string(column.event),
-                                           cgroup));
+                                           json_string(labels_[i].unit),
+                                           json_string(subject_.columns[i].event), cgroup));
     }
 
     void interval(double seconds, const Totals& totals) override {
@@ -293,10 +367,8 @@ class JsonReport final : public Report {
         begin_.clear();
         fmt::format_to(std::back_inserter(begin_), FMT_COMPILE(R"({{"{}":{},)"), time, seconds);
         text_.clear();
-        for (std::size_t place = 0; place < places_.size(); ++place) {
-            for (std::size_t column = 0; column < columns_.size(); ++column)
-                row(totals, place, column);
-        }
+        each_row(subject_.rows, columns_.size(),
+                 [&](std::size_t place, std::size_t column) { row(totals, place, column); });
         output_.write({text_.data(), text_.size()});
     }
 
@@ -306,25 +378,29 @@ class JsonReport final : public Report {
     }
 
     void row(const Totals& totals, std::size_t place, std::size_t column) {
+        const Column& event = subject_.columns[column];
         const Count& count = totals.at(place, column);
         text_.append(begin_);
         text_.append(places_[place]);
         if (count.known())
-            add(FMT_COMPILE("{}"), count.value);
+            add(FMT_COMPILE("{}"), count.value / labels_[column].divisor);
         else
-            text_.append(std::string_view("null"));
+            add(FMT_COMPILE(R"("<not {}>")"), event.supported ? "counted" : "supported");
         text_.append(columns_[column]);
-        add(FMT_COMPILE(R"({},"pcnt-running":{})"), count.running, 100 * count.coverage());
+        add(FMT_COMPILE(R"({},"pcnt-running":{})"), count.running, percent_running(event, count));
         if (count.deviation > 0)
             add(FMT_COMPILE(R"(,"variance":{})"), 100 * count.deviation / count.value);
-        if (const auto metric = subject_.metrics.of(totals, place, column))
-            add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":"{}")"), metric->value,
+        if (const auto metric = subject_.metrics.of(totals, place, column)) {
+            const auto [value, prefix] = shorten(*metric);
+            add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":"{}{}")"), value, prefix,
                 metric->unit);
+        }
         text_.append(std::string_view("}\n"));
     }
 
     Output& output_;
     Subject subject_;
+    std::vector<Label> labels_;  // by column
     // Fragments that are the same in all lines.
     std::vector<std::string> places_;
     std::vector<std::string> columns_;

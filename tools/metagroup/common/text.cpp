@@ -133,8 +133,8 @@ std::string with_unit(std::chrono::nanoseconds time) {
     return fmt::format("{:.4g} s", ns / 1e9);
 }
 
-Output::Output(const std::string& path, bool append)
-    : name_(path.empty() ? "standard output" : path) {
+Output::Output(const std::string& path, bool append, Stream stream) : name_(path), stream_(stream) {
+    if (path.empty()) name_ = stream == Stream::output ? "standard output" : "standard error";
     if (path.empty()) return;
     file_ = metagroup::detail::UniqueFd(
         ::open(path.c_str(), O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));

@@ -43,12 +43,14 @@ std::string short_number(double value);
 // In the unit that fits: 250 us, 1.5 s.
 std::string with_unit(std::chrono::nanoseconds time);
 
-// Standard output or a file, without a buffer.
+// A standard stream or a file, without a buffer.
 class Output {
   public:
-    // Standard output if the path is empty; the file is emptied unless `append`.
+    enum class Stream { output = 1, error };
+
+    // The stream if the path is empty; the file is emptied unless `append`.
     // \throws std::system_error that names the file.
-    explicit Output(const std::string& path, bool append = false);
+    explicit Output(const std::string& path, bool append = false, Stream stream = Stream::output);
 
     // \throws std::system_error that names the file, as if the disk is full.
     void write(std::string_view text);
@@ -56,9 +58,10 @@ class Output {
     std::size_t width() const;
 
   private:
-    int fd() const { return file_ ? file_.get() : 1; }
+    int fd() const { return file_ ? file_.get() : static_cast<int>(stream_); }
 
     std::string name_;
+    Stream stream_;
     metagroup::detail::UniqueFd file_;
 };
 

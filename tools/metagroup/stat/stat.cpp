@@ -123,7 +123,7 @@ class Stat {
   public:
     explicit Stat(const StatOptions& options)
         : options_(options),
-          output_(options.output.file, options.output.append),
+          output_(options.output.file, options.output.append, Output::Stream::error),
           selected_(options.selected()),
           group_(MetaGroup::open(selected_.options)),
           rows_(options.mode, selected_.options.cpus.value()),
@@ -320,7 +320,7 @@ int Stat::run() {
 }
 
 int replay(const StatOptions& options) {
-    Output output(options.output.file, options.output.append);
+    Output output(options.output.file, options.output.append, Output::Stream::error);
     Replay(options.replay, options.mode, options.interval).print_counts(options.output, output);
     return 0;
 }
