@@ -109,16 +109,19 @@ class SchemaTest(LinesTest):
         self.assertFalse(schema.is_valid(event))
 
     def test_stat(self) -> None:
-        self.check_tool("stat", "-e", "{dummy,page-faults},cpu-clock", "--timeout", "20ms")
-        self.check_tool("stat", "-e", "{dummy,page-faults},cpu-clock", "-I", "10ms", "--count", "2")
-        for option in ("-A", "--per-core", "--per-socket", "--per-node", "--backend=perfd"):
-            self.check_tool("stat", "-e", "cpu-clock", option, "--timeout", "20ms")
+        stdout = ("-o", "/dev/stdout", "-e", "{dummy,page-faults},cpu-clock,cycles")
+        self.check_tool("stat", *stdout, "--timeout", "20ms")
+        self.check_tool("stat", *stdout, "-I", "10ms", "--count", "2")
+        self.check_tool("stat", *stdout, "-r", "2", "--", "true")
+        for option in ("-A", "--per-core", "--per-die", "--per-socket", "--per-node",
+                       "--backend=perfd"):
+            self.check_tool("stat", *stdout, option, "--timeout", "20ms")
 
     def test_report(self) -> None:
         recording = os.environ["METAGROUP_RECORDING"]
         subprocess.run([os.environ["METAGROUP_RECORDER"], recording], check=True)
-        for option in ("-A", "--per-core", "--per-socket", "--per-node", "--interval=10ms",
-                       "--phases"):
+        for option in ("-A", "--per-core", "--per-die", "--per-socket", "--per-node",
+                       "--interval=10ms", "--phases"):
             self.check_tool("report", option, recording)
 
     def test_list(self) -> None:
@@ -141,8 +144,8 @@ class GuestTest(LinesTest):
         self.check_lines("compare", self.in_guest(TOOL, "compare", "--json", "--sweeps", "20"))
 
     def test_stat(self) -> None:
-        self.check_lines("stat", self.in_guest(TOOL, "stat", "--json", "-e", "cpu-clock",
-                                               "--timeout", "20ms"))
+        self.check_lines("stat", self.in_guest(TOOL, "stat", "--json", "-o", "/dev/stdout",
+                                               "-e", "cpu-clock", "--timeout", "20ms"))
 
     def test_list(self) -> None:
         self.check_lines("list", self.in_guest(TOOL, "list", "--json", "--all"))

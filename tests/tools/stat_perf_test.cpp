@@ -80,7 +80,7 @@ void check_csv(const std::string& perf) {
         }
         check_value("cpu-clock", theirs[row].at(at + 3), ours[row].at(at + 3));
         CHECK(theirs[row].at(at + 4) == ours[row].at(at + 4));
-        // Newer ones show a metric only if asked for one.
+        // Newer ones show a metric only if one is requested.
         if (event == "cpu-clock" && !theirs[row].back().empty())
             CHECK(theirs[row].back() == ours[row].back());
     }
