@@ -13,6 +13,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstring>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/stream.hpp>
 
@@ -249,7 +250,10 @@ class LibraryStream : public Method {
                 for (const metagroup::Sample& sample : deadline) {
                     lost_ += sample.lost();
                     samples_ += sample.nr() != 0;
-                    std::ranges::copy(sample.payload_bytes(), payloads_.of(sample.index()).begin());
+                    // std::ranges::copy() of std::byte is a loop.
+                    if (const auto bytes = sample.payload_bytes(); !bytes.empty())
+                        std::memcpy(payloads_.of(sample.index()).data(), bytes.data(),
+                                    bytes.size());
                 }
             }
         }
