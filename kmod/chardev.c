@@ -131,7 +131,7 @@ static void mg_chardev_show_fdinfo(struct seq_file *seq, struct file *file)
 	for (i = 0; i < group->frames.nr_members; i++) {
 		struct mg_member *member = group->frames.members[i];
 
-		if (mg_counter_describe_wait(member->counter, &info, NULL, 0))
+		if (mg_member_describe(member, &info, NULL, 0))
 			continue;
 		seq_printf(seq, "member:\t%u cpu %d events %u status %s\n",
 			   member->id, info.cpu, info.nr_events,

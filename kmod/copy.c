@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bitops.h>
 #include <linux/cpumask.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -54,6 +55,37 @@ int mg_copy_out(void __user *uarg, const void *arg, size_t size)
 {
 	size = min_t(size_t, size, *(const u32 *)arg);
 	return copy_to_user(uarg, arg, size) ? -EFAULT : 0;
+}
+
+/**
+ * mg_copy_in_cpus - copy a CPU mask in
+ * @cpus:	result
+ * @uwords:	source
+ * @count:	entries of @uwords
+ *
+ * Context: Process context. May fault.
+ * Return: 0; 1 if there are bits beyond nr_cpu_ids, which are ignored; or -EFAULT.
+ */
+int mg_copy_in_cpus(struct cpumask *cpus, const u64 __user *uwords, u32 count)
+{
+	u32 base, cpu, i;
+	int beyond = 0;
+	u64 word;
+
+	cpumask_clear(cpus);
+	for (i = 0; i < count; i++) {
+		if (get_user(word, uwords + i))
+			return -EFAULT;
+		base = i * BITS_PER_TYPE(word);
+		for (; word; word &= word - 1) {
+			cpu = base + __ffs64(word);
+			if (cpu < nr_cpu_ids)
+				__cpumask_set_cpu(cpu, cpus);
+			else
+				beyond = 1;
+		}
+	}
+	return beyond;
 }
 
 static bool mg_requested(const struct mg_member *member, const struct cpumask *req_mask)

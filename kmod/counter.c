@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counters: there is one for each event group that is, or is to become, a
- * member, so all who open the same group share it.
+ * member, so all who open the same group share it. Those of kernel events are
+ * not shared.
  */
 #include <linux/err.h>
 #include <linux/file.h>
@@ -13,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "counter.h"
+#include "perf_kernel.h"
 
 /* Attempts to describe a counter that is moved to another CPU meanwhile. */
 #define MG_MOVE_TRIES	4
@@ -40,7 +42,7 @@ static struct mg_counter *mg_counter_get(struct perf_event *leader, struct file 
 		return ERR_PTR(-ENOMEM);
 	kref_init(&new->refs);
 	new->file = file;
-	mg_counter_init(new, leader);
+	mg_counter_init(new, leader, leader->attr.read_format);
 
 	mutex_lock(&mg_counters_mutex);
 	counter = mg_counter_find(leader);
@@ -103,13 +105,56 @@ put_file:
 	return ERR_PTR(err);
 }
 
+/**
+ * mg_counter_open_kernel - open kernel events on one CPU, all or none
+ * @attrs:	what they count, see mg_attr_for_counting()
+ * @nr_events:	entries of @attrs
+ * @format:	read_format of the payload
+ * @cpu:	the CPU
+ * @failure:	set if an event is the cause of an error
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Return: a reference, or an ERR_PTR().
+ */
+struct mg_counter *mg_counter_open_kernel(struct perf_event_attr *attrs, u32 nr_events,
+					  u64 format, int cpu, struct mg_failure *failure)
+{
+	struct mg_counter *counter;
+	int err = -ENOMEM;
+
+	counter = kzalloc(sizeof(*counter), GFP_KERNEL_ACCOUNT);
+	if (!counter)
+		return ERR_PTR(-ENOMEM);
+	counter->kernel = kcalloc(nr_events, sizeof(*counter->kernel), GFP_KERNEL_ACCOUNT);
+	if (!counter->kernel)
+		goto free;
+	err = mg_kernel_open(counter->kernel, attrs, nr_events, cpu, failure);
+	if (err)
+		goto free;
+	counter->nr_kernel = nr_events;
+	counter->cpu = cpu;
+	kref_init(&counter->refs);
+	mg_counter_init(counter, counter->kernel[0], format);
+	return counter;
+
+free:
+	kfree(counter->kernel);
+	kfree(counter);
+	return ERR_PTR(err);
+}
+
 static void mg_counter_release(struct kref *refs)
 {
 	struct mg_counter *counter = container_of(refs, struct mg_counter, refs);
 
-	hash_del(&counter->node);
+	if (counter->file)
+		hash_del(&counter->node);
 	mutex_unlock(&mg_counters_mutex);
-	fput(counter->file);
+	if (counter->file)
+		fput(counter->file);
+	else
+		mg_kernel_close(counter->kernel, counter->nr_kernel);
+	kfree(counter->kernel);
 	kfree(counter);
 }
 
@@ -122,6 +167,25 @@ static void mg_counter_release(struct kref *refs)
 void mg_counter_put(struct mg_counter *counter)
 {
 	kref_put_mutex(&counter->refs, mg_counter_release, &mg_counters_mutex);
+}
+
+/**
+ * mg_counter_describe - describe a counter without reading it
+ * @counter:	the counter
+ * @info:	result
+ * @ids:	result: ids of its events
+ * @max_ids:	entries of @ids
+ *
+ * Context: Any. Takes ctx->lock.
+ * Return: 0, or -EAGAIN while the group is being moved.
+ */
+int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *info,
+			u64 *ids, u32 max_ids)
+{
+	if (!counter->kernel)
+		return mg_leader_describe(counter, info, ids, max_ids);
+	mg_kernel_describe(counter, info, ids, max_ids);
+	return 0;
 }
 
 /**
@@ -150,7 +214,7 @@ int mg_counter_describe_wait(const struct mg_counter *counter, struct mg_event_i
 
 /**
  * mg_counter_control - enable, disable or reset a leader and its siblings
- * @counter:	the counter
+ * @counter:	the counter, which has a file
  * @perf_cmd:	PERF_EVENT_IOC_ENABLE, _DISABLE or _RESET
  *
  * Calls the ioctl of the leader's file, which walks the siblings under

@@ -6,8 +6,14 @@
 
 #include "perf_access.h"
 
+struct mg_failure;
+
 struct mg_counter *mg_counter_open(int fd, u32 *reason);
+struct mg_counter *mg_counter_open_kernel(struct perf_event_attr *attrs, u32 nr_events,
+					  u64 format, int cpu, struct mg_failure *failure);
 void mg_counter_put(struct mg_counter *counter);
+int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *info,
+			u64 *ids, u32 max_ids);
 int mg_counter_describe_wait(const struct mg_counter *counter, struct mg_event_info *info,
 			     u64 *ids, u32 max_ids);
 int mg_counter_control(const struct mg_counter *counter, unsigned int perf_cmd);

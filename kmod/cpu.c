@@ -204,14 +204,6 @@ void mg_cpu_read(void *info)
 	smp_store_release(&on_cpu->done, cpus->round);
 }
 
-static struct mg_now mg_now_of(int cpu)
-{
-	return (struct mg_now){
-		.mono = ktime_get_ns(),
-		.perf = mg_perf_clock(cpu),
-	};
-}
-
 /**
  * mg_cpu_read_remote - read the members of a CPU without interrupting it
  * @cpus:	the CPUs

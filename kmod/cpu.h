@@ -9,6 +9,7 @@
 #include <linux/cache.h>
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
+#include <linux/ktime.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
 #include <asm/barrier.h>
@@ -89,6 +90,15 @@ bool mg_cpu_sample(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *no
 		   struct mg_ring *ring);
 void mg_cpu_sample_lost(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *now,
 			struct mg_ring *ring, u64 lost);
+
+/* The current time, perf_clock() as CPU @cpu would return it. */
+static inline struct mg_now mg_now_of(int cpu)
+{
+	return (struct mg_now){
+		.mono = ktime_get_ns(),
+		.perf = mg_perf_clock(cpu),
+	};
+}
 
 /*
  * The counts as of idle_now are no longer valid, because the CPU leaves idle or

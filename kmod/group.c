@@ -77,11 +77,11 @@ void mg_group_put(struct mg_group *group)
 }
 
 /**
- * mg_group_control - enable, disable or reset all members
+ * mg_group_control - enable, disable or reset all members that are perf groups
  * @group:	the meta-group
  * @perf_cmd:	PERF_EVENT_IOC_ENABLE, _DISABLE or _RESET
  *
- * Context: Process context, may sleep. Takes mg_group.mutex and ctx->mutex.
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes ctx->mutex.
  * Return: 0, or the first error of a member. All members are tried.
  */
 int mg_group_control(struct mg_group *group, unsigned int perf_cmd)
@@ -90,10 +90,6 @@ int mg_group_control(struct mg_group *group, unsigned int perf_cmd)
 	int err;
 	u32 i;
 
-	err = mg_group_lock(group);
-	if (err)
-		return err;
-
 	/*
 	 * RESET interrupts an idle CPU to update its counts, and then sets them to
 	 * 0. A refresh between the two, when the CPU enters idle again, must not
@@ -101,12 +97,15 @@ int mg_group_control(struct mg_group *group, unsigned int perf_cmd)
 	 */
 	mg_quiet_hold(&group->quiet);
 	for (i = 0; i < group->frames.nr_members; i++) {
-		err = mg_counter_control(group->frames.members[i]->counter, perf_cmd);
+		const struct mg_counter *counter = group->frames.members[i]->counter;
+
+		if (!counter->file)
+			continue;
+		err = mg_counter_control(counter, perf_cmd);
 		if (err && !first)
 			first = err;
 	}
 	mg_quiet_release(&group->quiet);
-	mg_group_unlock(group);
 	return first;
 }
 
@@ -210,8 +209,7 @@ int mg_group_member(struct mg_group *group, u32 id, struct mg_event_info *info,
 
 	index = mg_frames_find(&group->frames, id);
 	err = index < 0 ? index :
-		mg_counter_describe_wait(group->frames.members[index]->counter, info,
-					 ids, max_ids);
+		mg_member_describe(group->frames.members[index], info, ids, max_ids);
 	mg_group_unlock(group);
 	return err;
 }

@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 #include <linux/slab.h>
 
+#include "attach.h"
 #include "group.h"
 #include "handle.h"
 #include "limit.h"
@@ -83,6 +84,24 @@ int mg_handle_lock_for_sweep(const struct mg_handle *handle)
 			return err;
 	}
 	return mg_group_lock(handle->group);
+}
+
+/**
+ * mg_handle_reserve_rings - have rings for the CPUs of new members
+ * @handle:	the handle
+ * @attach:	reserved
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes rings_lock.
+ * Return: 0 or -ENOMEM.
+ */
+int mg_handle_reserve_rings(const struct mg_handle *handle, const struct mg_attach *attach)
+{
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < attach->nr_members && !err; i++)
+		err = mg_stream_reserve(handle->stream, attach->members[i]->cpu);
+	return err;
 }
 
 /**

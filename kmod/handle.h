@@ -7,6 +7,7 @@
 
 struct cpumask;
 struct file;
+struct mg_attach;
 struct mg_group;
 struct mg_limit;
 struct mg_stream;
@@ -39,6 +40,7 @@ static inline struct mg_stream *mg_handle_stream(const struct mg_handle *handle)
 
 struct mg_handle *mg_handle_create(const struct file *file);
 void mg_handle_destroy(struct mg_handle *handle);
+int mg_handle_reserve_rings(const struct mg_handle *handle, const struct mg_attach *attach);
 int mg_handle_lock_for_sweep(const struct mg_handle *handle);
 void mg_handle_sweep(const struct mg_handle *handle, const struct cpumask *req_mask);
 

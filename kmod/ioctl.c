@@ -3,11 +3,11 @@
  * The ioctls: copy arguments in, call the group, attach or sweep, copy results
  * out.
  */
-#include <linux/bitops.h>
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/perf_metagroup.h>
@@ -15,13 +15,13 @@
 #include <linux/uaccess.h>
 
 #include "attach.h"
+#include "control.h"
 #include "copy.h"
 #include "group.h"
 #include "handle.h"
 #include "ioctl.h"
+#include "ioctl_set.h"
 #include "stream.h"
-
-#define MG_MAX_CPU_WORDS	1024	/* 64 CPUs each */
 
 /* The current version of each structure is the first one. */
 static_assert(sizeof(struct perf_metagroup_snapshot) == PERF_METAGROUP_SNAPSHOT_SIZE_VER1);
@@ -35,6 +35,7 @@ static_assert(sizeof(struct perf_metagroup_member) == PERF_METAGROUP_MEMBER_SIZE
 static_assert(sizeof(struct perf_metagroup_sweep) == PERF_METAGROUP_SWEEP_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_mode) == PERF_METAGROUP_MODE_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_stream) == PERF_METAGROUP_STREAM_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_open_set) == PERF_METAGROUP_OPEN_SET_SIZE_VER1);
 
 static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 {
@@ -62,7 +63,8 @@ static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 			    PERF_METAGROUP_FEATURE_MAP |
 			    PERF_METAGROUP_FEATURE_QUIET |
 			    PERF_METAGROUP_FEATURE_SKIP_ISOLATED |
-			    PERF_METAGROUP_FEATURE_STREAM,
+			    PERF_METAGROUP_FEATURE_STREAM |
+			    PERF_METAGROUP_FEATURE_SET,
 		.max_members = MG_MAX_MEMBERS,
 		.max_per_cpu = MG_MAX_PER_CPU,
 		.max_snapshot = MG_MAX_SNAPSHOT,
@@ -84,17 +86,6 @@ static int mg_copy_out_attach(const struct mg_attach *attach,
 	arg->failed = attach->failed;
 	arg->reason = attach->reason;
 	return mg_copy_out(uarg, arg, sizeof(*arg));
-}
-
-/* Have rings for the CPUs of the new members. */
-static int mg_attach_reserve_rings(const struct mg_attach *attach, struct mg_stream *stream)
-{
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < attach->nr_members && !err; i++)
-		err = mg_stream_reserve(stream, attach->members[i]->cpu);
-	return err;
 }
 
 static int mg_attach(struct mg_handle *handle, struct mg_attach *attach,
@@ -119,7 +110,7 @@ static int mg_attach(struct mg_handle *handle, struct mg_attach *attach,
 		return err;
 	err = mg_attach_reserve(attach, group);
 	if (!err)
-		err = mg_attach_reserve_rings(attach, handle->stream);
+		err = mg_handle_reserve_rings(handle, attach);
 	/* Before the members are visible, so that a failed copy undoes nothing. */
 	if (!err)
 		err = mg_copy_out_attach(attach, arg, uarg);
@@ -238,24 +229,6 @@ static long mg_ioctl_set_mode(struct mg_handle *handle, void __user *uarg)
 	return mg_group_set_mode(handle->group, arg.mode);
 }
 
-/* Copy a CPU mask in. Bits beyond nr_cpu_ids are ignored: no member is there. */
-static int mg_copy_cpus(struct cpumask *cpus, const u64 __user *uwords, u32 count)
-{
-	u32 base, i;
-	u64 word;
-
-	cpumask_clear(cpus);
-	for (i = 0; i < count; i++) {
-		if (get_user(word, uwords + i))
-			return -EFAULT;
-		base = i * BITS_PER_TYPE(word);
-		for (; word && base < nr_cpu_ids; word &= word - 1)
-			if (base + __ffs64(word) < nr_cpu_ids)
-				__cpumask_set_cpu(base + __ffs64(word), cpus);
-	}
-	return 0;
-}
-
 static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 {
 	struct perf_metagroup_sweep arg = { };
@@ -280,7 +253,8 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 		return ret;
 	if (arg.cpus) {
 		req_mask = group->req_mask;
-		ret = mg_copy_cpus(req_mask, u64_to_user_ptr(arg.cpus), arg.nr_words);
+		/* No member is on CPUs beyond nr_cpu_ids. */
+		ret = min(mg_copy_in_cpus(req_mask, u64_to_user_ptr(arg.cpus), arg.nr_words), 0);
 	}
 	if (!ret) {
 		mg_handle_sweep(handle, req_mask);
@@ -349,7 +323,7 @@ static long mg_ioctl_stream(struct mg_handle *handle, void __user *uarg)
 static long mg_ioctl_control(struct mg_handle *handle, unsigned int perf_cmd,
 			     unsigned long arg)
 {
-	return arg ? -EINVAL : mg_group_control(handle->group, perf_cmd);
+	return arg ? -EINVAL : mg_control_all(handle->group, perf_cmd);
 }
 
 /**
@@ -382,6 +356,8 @@ long mg_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
 		return mg_ioctl_sweep(handle, uarg);
 	case PERF_METAGROUP_IOC_STREAM:
 		return mg_ioctl_stream(handle, uarg);
+	case PERF_METAGROUP_IOC_OPEN_SET:
+		return mg_ioctl_open_set(handle, uarg);
 	case PERF_METAGROUP_IOC_ENABLE:
 		return mg_ioctl_control(handle, PERF_EVENT_IOC_ENABLE, arg);
 	case PERF_METAGROUP_IOC_DISABLE:

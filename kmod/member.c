@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include "member.h"
+#include "perf_kernel.h"
 
 static DEFINE_MUTEX(mg_claims_mutex);	/* mg_counter.owner of all counters */
 
@@ -41,6 +42,69 @@ free_member:
 put_counter:
 	mg_counter_put(counter);
 	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * mg_member_create_kernel - create a member with kernel events, not attached yet
+ * @attrs:	what they count
+ * @nr_events:	entries of @attrs
+ * @format:	read_format of the payload
+ * @cpu:	their CPU
+ * @failure:	set if an event is the cause of an error
+ *
+ * It is stopped, and its counts are 0.
+ *
+ * Context: Process context, may sleep.
+ * Return: the member, or an ERR_PTR().
+ */
+struct mg_member *mg_member_create_kernel(struct perf_event_attr *attrs, u32 nr_events,
+					  u64 format, int cpu, struct mg_failure *failure)
+{
+	struct mg_counter *counter;
+	struct mg_member *member;
+
+	counter = mg_counter_open_kernel(attrs, nr_events, format, cpu, failure);
+	if (IS_ERR(counter))
+		return ERR_CAST(counter);
+
+	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
+	if (!member)
+		goto put_counter;
+	member->counter = counter;
+	member->plan = mg_plan_alloc(counter, nr_events);
+	member->view = mg_view_create(counter);
+	if (!member->plan || !member->view)
+		goto free_member;
+	mg_kernel_plan(member->plan);
+	return member;
+
+free_member:
+	mg_view_destroy(member->view);
+	mg_plan_free(member->plan);
+	kfree(member);
+put_counter:
+	mg_counter_put(counter);
+	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * mg_member_describe - mg_counter_describe_wait() of a member's counter
+ * @member:	the member
+ * @info:	result
+ * @ids:	result: ids of its events
+ * @max_ids:	entries of @ids
+ *
+ * Context: Process context, may sleep. mg_group.mutex is held.
+ * Return: 0 or -EAGAIN.
+ */
+int mg_member_describe(const struct mg_member *member, struct mg_event_info *info,
+		       u64 *ids, u32 max_ids)
+{
+	int err = mg_counter_describe_wait(member->counter, info, ids, max_ids);
+
+	if (member->view && member->view->stopped)
+		info->status = PERF_METAGROUP_OFF;
+	return err;
 }
 
 /**
@@ -89,6 +153,7 @@ void mg_member_destroy(struct mg_member *member)
 	if (counter->owner == member)
 		counter->owner = NULL;
 	mutex_unlock(&mg_claims_mutex);
+	mg_view_destroy(member->view);
 	mg_plan_free(member->plan);
 	mg_counter_put(counter);
 	kfree(member);

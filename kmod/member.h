@@ -5,6 +5,7 @@
 #include <linux/cache.h>
 
 #include "counter.h"
+#include "view.h"
 
 /**
  * struct mg_member - a counter as one meta-group sees it
@@ -17,6 +18,7 @@
  * @cpu:	CPU whose list the member is on; mg_group.mutex
  * @id:		number; mg_group.mutex, constant once attached
  * @counter:	where the counts come from; a reference, constant
+ * @view:	what is shown of kernel events; NULL for a group; constant
  * @grow_error:	result of the last attempt to enlarge the frame; mg_group.mutex
  * @grow_after:	no new attempt before this time in jiffies; mg_group.mutex
  *
@@ -24,7 +26,7 @@
  * mg_group.mutex between sweeps.
  *
  * The fields that a handler uses come first. Size and alignment keep them in one
- * cache line.
+ * cache line, except @view.
  */
 struct mg_member {
 	struct mg_plan *plan;
@@ -35,6 +37,7 @@ struct mg_member {
 	int cpu;
 	u32 id;
 	struct mg_counter *counter;
+	struct mg_view *view;
 	int grow_error;
 	unsigned long grow_after;
 } ____cacheline_aligned;
@@ -61,6 +64,10 @@ static inline u32 mg_member_frame_size(const struct mg_member *member)
 }
 
 struct mg_member *mg_member_create(int fd, u32 *reason);
+struct mg_member *mg_member_create_kernel(struct perf_event_attr *attrs, u32 nr_events,
+					  u64 format, int cpu, struct mg_failure *failure);
+int mg_member_describe(const struct mg_member *member, struct mg_event_info *info,
+		       u64 *ids, u32 max_ids);
 int mg_member_claim(struct mg_member **members, u32 count, u32 *failed);
 void mg_member_destroy(struct mg_member *member);
 

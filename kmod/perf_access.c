@@ -105,11 +105,11 @@ void mg_event_wait_moved(struct perf_event *event)
 /**
  * mg_counter_init - set the leader of a counter and the layout of its payload
  * @counter:	zeroed
- * @leader:	leader of the group; its read_format does not change
+ * @leader:	leader of the group, or the first kernel event
+ * @format:	read_format of the payload
  */
-void mg_counter_init(struct mg_counter *counter, struct perf_event *leader)
+void mg_counter_init(struct mg_counter *counter, struct perf_event *leader, u64 format)
 {
-	u64 format = leader->attr.read_format;
 	bool group = format & PERF_FORMAT_GROUP;
 	bool id = format & PERF_FORMAT_ID;
 	bool enabled = format & PERF_FORMAT_TOTAL_TIME_ENABLED;
@@ -117,6 +117,7 @@ void mg_counter_init(struct mg_counter *counter, struct perf_event *leader)
 	bool lost = format & PERF_FORMAT_LOST;
 
 	counter->leader = leader;
+	counter->id = leader->id;
 	counter->read_format = format;
 	/* In a group the times precede the first count, else they follow it. */
 	counter->count_word = group ? 1 + enabled + running : 0;
@@ -135,8 +136,8 @@ static u32 mg_counter_nr_events(const struct mg_counter *counter)
 }
 
 /**
- * mg_counter_describe - describe a group without reading its counters
- * @counter:	the counter
+ * mg_leader_describe - describe a group without reading its counters
+ * @counter:	the counter, which has a file
  * @info:	result
  * @ids:	result: ids of leader and siblings
  * @max_ids:	entries of @ids
@@ -144,8 +145,8 @@ static u32 mg_counter_nr_events(const struct mg_counter *counter)
  * Context: Any. Takes ctx->lock.
  * Return: 0, or -EAGAIN while the group is being moved.
  */
-int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *info,
-			u64 *ids, u32 max_ids)
+int mg_leader_describe(const struct mg_counter *counter, struct mg_event_info *info,
+		       u64 *ids, u32 max_ids)
 {
 	struct perf_event *leader = counter->leader;
 	struct perf_event_context *ctx = READ_ONCE(leader->ctx);
@@ -223,12 +224,14 @@ void mg_plan_free(struct mg_plan *plan)
 	kvfree(plan);
 }
 
-/*
- * Return true if event->count is not up to date without pmu->read(). Events of
- * the listed types count in software. cpu-clock and task-clock have PMUs of
- * other types.
+/**
+ * mg_event_needs_read - check whether only pmu->read() brings a count up to date
+ * @event:	an event whose PMU is registered
+ *
+ * Events of the listed types count in software. cpu-clock and task-clock have
+ * PMUs of other types.
  */
-static bool mg_event_needs_read(const struct perf_event *event)
+bool mg_event_needs_read(const struct perf_event *event)
 {
 	switch (event->pmu->type) {
 	case PERF_TYPE_SOFTWARE:
@@ -240,8 +243,13 @@ static bool mg_event_needs_read(const struct perf_event *event)
 	}
 }
 
-/* A sampling clock is excluded: the handler of its timer may stop and start it. */
-static bool mg_event_is_clock(const struct perf_event *event)
+/**
+ * mg_event_is_clock - check whether mg_write_clocks() can write the count
+ * @event:	an event
+ *
+ * A sampling clock is excluded: the handler of its timer may stop and start it.
+ */
+bool mg_event_is_clock(const struct perf_event *event)
 {
 	return event->attr.type == PERF_TYPE_SOFTWARE && !event->attr.sample_period &&
 	       (event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
@@ -376,16 +384,12 @@ void mg_plan_write_constants(const struct mg_plan *plan, u64 *payload)
 }
 
 /**
- * mg_plan_in_scope - check whether this CPU may read an active group
- * @plan:	a current plan
+ * mg_event_in_scope - check whether this CPU may call pmu->read() of an active event
+ * @event:	leader of a group, or a kernel event
  *
  * Context: ctx->lock is held, interrupts are off.
  */
-bool mg_plan_in_scope(const struct mg_plan *plan)
+bool mg_event_in_scope(const struct perf_event *event)
 {
-	const struct perf_event *leader = plan->leader;
-
-	return plan->scope == MG_SCOPE_ANY ||
-	       (plan->scope == MG_SCOPE_TOPOLOGY &&
-		__perf_event_read_cpu(leader, leader->oncpu) == smp_processor_id());
+	return __perf_event_read_cpu(event, event->oncpu) == smp_processor_id();
 }

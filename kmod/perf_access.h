@@ -27,13 +27,17 @@ static_assert(PERF_FORMAT_MAX == 1U << 5);
 struct mg_member;
 
 /**
- * struct mg_counter - a perf event group: where the counts of a member come from
- * @leader:		leader of the group; constant
- * @file:		file of @leader; a reference, which keeps @leader; constant
+ * struct mg_counter - where the counts of a member come from
+ * @leader:		leader of a perf group, or the first kernel event; constant
+ * @file:		file of the leader; a reference, which keeps it; or NULL; constant
+ * @kernel:		kernel events, which count on @cpu; or NULL; constant
+ * @nr_kernel:		entries of @kernel; constant
+ * @cpu:		CPU of the kernel events; constant
+ * @id:			identifier of the leader; constant
  * @refs:		references; see counter.c
  * @node:		entry in the table of counters; mg_counters_mutex
  * @owner:		the attached member, or NULL; mg_claims_mutex
- * @read_format:	of @leader; constant
+ * @read_format:	of the payload; constant
  * @count_word:		index of the leader's count in the payload; constant
  * @running_word:	index of total_time_running; constant
  * @id_word:		index of the leader's id; constant
@@ -50,6 +54,10 @@ struct mg_member;
 struct mg_counter {
 	struct perf_event *leader;
 	struct file *file;
+	struct perf_event **kernel;
+	u32 nr_kernel;
+	int cpu;
+	u64 id;
 	struct kref refs;
 	struct hlist_node node;
 	const struct mg_member *owner;
@@ -111,6 +119,9 @@ struct mg_count {
  * @events:		all events, the leader first
  * @counter:		the counter of @leader; constant
  * @counts:		events that are not in @clocks
+ *
+ * Of kernel events, @reads has an entry for each, which is NULL if its pmu->read()
+ * has no effect. Their plan is made once.
  *
  * With a plan, a sweep neither walks the sibling list nor tests the type of
  * an event. The CPU that reads the group makes it under ctx->lock. Its memory is
@@ -216,11 +227,11 @@ static inline bool mg_status_is_dissolved(u32 status)
  * mg_counter_cpu - the CPU that a counter counts on
  * @counter:	the counter
  *
- * Context: Any. A PMU may move the counter at any time.
+ * Context: Any. A PMU may move a group at any time.
  */
 static inline int mg_counter_cpu(const struct mg_counter *counter)
 {
-	return READ_ONCE(counter->leader->cpu);
+	return counter->kernel ? counter->cpu : READ_ONCE(counter->leader->cpu);
 }
 
 /**
@@ -229,7 +240,7 @@ static inline int mg_counter_cpu(const struct mg_counter *counter)
  */
 static inline u64 mg_counter_id(const struct mg_counter *counter)
 {
-	return counter->leader->id;
+	return counter->id;
 }
 
 /**
@@ -247,15 +258,17 @@ int mg_event_check_leader(struct perf_event *event, u32 *reason);
 u32 mg_event_status(const struct perf_event *event, enum mg_place place);
 void mg_event_wait_moved(struct perf_event *event);
 
-void mg_counter_init(struct mg_counter *counter, struct perf_event *leader);
-int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *info,
-			u64 *ids, u32 max_ids);
+void mg_counter_init(struct mg_counter *counter, struct perf_event *leader, u64 format);
+int mg_leader_describe(const struct mg_counter *counter, struct mg_event_info *info,
+		       u64 *ids, u32 max_ids);
 u32 mg_counter_max_events(const struct mg_counter *counter);
 
 struct mg_plan *mg_plan_alloc(struct mg_counter *counter, u32 capacity);
 void mg_plan_free(struct mg_plan *plan);
 int mg_plan_make(struct mg_plan *plan, enum mg_place place);
 void mg_plan_write_constants(const struct mg_plan *plan, u64 *payload);
-bool mg_plan_in_scope(const struct mg_plan *plan);
+bool mg_event_needs_read(const struct perf_event *event);
+bool mg_event_is_clock(const struct perf_event *event);
+bool mg_event_in_scope(const struct perf_event *event);
 
 #endif /* MG_PERF_ACCESS_H */

@@ -79,13 +79,23 @@ static __always_inline int mg_plan_update(struct mg_plan *plan)
 	return mg_plan_make(plan, MG_INSTALLED);
 }
 
+/**
+ * struct mg_times - for how long an event was enabled and was on the PMU
+ * @enabled:	total_time_enabled
+ * @running:	total_time_running
+ */
+struct mg_times {
+	u64 enabled;
+	u64 running;
+};
+
 /*
  * A member is bound to a CPU and not to a task, so it has no children: what
  * perf adds for them (child_count, child_total_time_*) is 0.
  */
-static __always_inline void mg_write_times(const struct mg_plan *plan,
-					   const struct perf_event_context *ctx,
-					   u64 clock, u64 *payload)
+static __always_inline struct mg_times mg_plan_times(const struct mg_plan *plan,
+						     const struct perf_event_context *ctx,
+						     u64 clock)
 {
 	const struct perf_event *leader = plan->leader;
 	struct mg_counter *counter = plan->counter;
@@ -110,10 +120,16 @@ static __always_inline void mg_write_times(const struct mg_plan *plan,
 		counter->shown_enabled = enabled;
 		counter->shown_running = running;
 	}
+	return (struct mg_times){ .enabled = enabled, .running = running };
+}
+
+static __always_inline void mg_write_times(const struct mg_counter *counter,
+					   struct mg_times times, u64 *payload)
+{
 	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		payload[1] = enabled;
+		payload[1] = times.enabled;
 	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		payload[counter->running_word] = running;
+		payload[counter->running_word] = times.running;
 }
 
 /*
@@ -166,7 +182,7 @@ static __always_inline void mg_write_payload(const struct mg_plan *plan,
 
 	if (counter->read_format & (PERF_FORMAT_TOTAL_TIME_ENABLED |
 				    PERF_FORMAT_TOTAL_TIME_RUNNING))
-		mg_write_times(plan, ctx, clock, payload);
+		mg_write_times(counter, mg_plan_times(plan, ctx, clock), payload);
 	mg_write_counts(plan, payload);
 	mg_write_clocks(plan, ctx, clock, payload);
 	if (counter->read_format & PERF_FORMAT_LOST)

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/compiler.h>
 #include <linux/errno.h>
+#include <linux/minmax.h>
 #include <linux/smp.h>
 
+#include "perf_kernel.h"
 #include "read.h"
 
 /*
@@ -44,7 +46,8 @@ static int mg_update_elsewhere(const struct mg_member *member,
 	err = mg_plan_update(plan);
 	if (err)
 		return err;
-	if (!mg_plan_in_scope(plan))
+	if (plan->scope == MG_SCOPE_CPU ||
+	    (plan->scope == MG_SCOPE_TOPOLOGY && !mg_event_in_scope(plan->leader)))
 		return -EBUSY;
 	*status = PERF_METAGROUP_OK;
 	return mg_refresh(plan) ?: plan->scope;
@@ -60,12 +63,14 @@ static int mg_update_elsewhere(const struct mg_member *member,
  * Context: ctx->lock is held, interrupts are off.
  * Return: see read.h.
  */
-int mg_update_any(const struct mg_member *member, const struct perf_event_context *ctx,
+int mg_update_any(const struct mg_member *member, struct perf_event_context *ctx,
 		  int cpu, u32 *status)
 {
 	struct mg_plan *plan = member->plan;
 	int err;
 
+	if (member->view)
+		return mg_view_update(member->view, plan, ctx, cpu, status);
 	if (!mg_counts_on(plan, cpu))
 		return mg_update_elsewhere(member, ctx, status);
 	err = mg_plan_update(plan);
@@ -110,6 +115,8 @@ static void mg_write_record(struct mg_member *member, const struct mg_sink *sink
 	record->status = status;
 	record->time = now->mono;
 	mg_write_payload(plan, ctx, now->perf, payload);
+	if (member->view)
+		mg_view_apply(member->view, member->counter, payload);
 }
 
 /**
@@ -143,7 +150,7 @@ int mg_read_failed(struct mg_member *member, const struct mg_now *now,
  * Context: ctx->lock is held, interrupts are off.
  * Return: see read.h.
  */
-noinline int mg_read_any(struct mg_member *member, const struct perf_event_context *ctx,
+noinline int mg_read_any(struct mg_member *member, struct perf_event_context *ctx,
 			 int cpu, const struct mg_now *now, const struct mg_sink *sink)
 {
 	u32 status;
@@ -197,7 +204,7 @@ int mg_read_idle(struct mg_member *member, const struct mg_now *now,
 	u32 status;
 	int ret;
 
-	ret = mg_update_elsewhere(member, ctx, &status);
+	ret = mg_update_any(member, ctx, -1, &status);
 	if (ret == -EBUSY && mg_counts_on(plan, member->cpu)) {
 		status = PERF_METAGROUP_IDLE;
 		now = idle_now;
@@ -209,9 +216,23 @@ int mg_read_idle(struct mg_member *member, const struct mg_now *now,
 	return ret;
 }
 
+static int mg_idle_refresh_kernel(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+				  struct mg_budget *budget)
+{
+	u32 status;
+
+	if (!plan->idle_stable)
+		return -EBUSY;
+	if (plan->nr_reads > budget->events)
+		return -ENOSPC;
+	budget->events -= plan->nr_reads;
+	return min(mg_kernel_refresh(plan, ctx, cpu, &status), 0);
+}
+
 /**
  * mg_idle_refresh - bring event->count up to date on the way to idle
  * @plan:	plan of the member
+ * @ctx:	the context that mg_plan_lock() has locked
  * @cpu:	this CPU
  * @budget:	what the CPU may still do; reduced
  *
@@ -219,13 +240,16 @@ int mg_read_idle(struct mg_member *member, const struct mg_now *now,
  * Return: 0, also for a group that does not count; -EBUSY if its counts go on
  * while the CPU is idle; see read.h.
  */
-int mg_idle_refresh(struct mg_plan *plan, int cpu, struct mg_budget *budget)
+int mg_idle_refresh(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+		    struct mg_budget *budget)
 {
 	int err;
 
 	if (!budget->members)
 		return -ENOSPC;
 	budget->members--;
+	if (plan->counter->kernel)
+		return mg_idle_refresh_kernel(plan, ctx, cpu, budget);
 	if (!mg_counts_on(plan, cpu))
 		return 0;
 	err = mg_plan_update(plan);

@@ -32,9 +32,9 @@ struct mg_budget {
 	unsigned int events;
 };
 
-int mg_update_any(const struct mg_member *member, const struct perf_event_context *ctx,
+int mg_update_any(const struct mg_member *member, struct perf_event_context *ctx,
 		  int cpu, u32 *status);
-int mg_read_any(struct mg_member *member, const struct perf_event_context *ctx, int cpu,
+int mg_read_any(struct mg_member *member, struct perf_event_context *ctx, int cpu,
 		const struct mg_now *now, const struct mg_sink *sink);
 int mg_read_failed(struct mg_member *member, const struct mg_now *now,
 		   const struct mg_sink *sink, int err);
@@ -42,7 +42,8 @@ int mg_read_remote(struct mg_member *member, int cpu, const struct mg_now *now,
 		   const struct mg_sink *sink);
 int mg_read_idle(struct mg_member *member, const struct mg_now *now,
 		 const struct mg_now *idle_now, const struct mg_sink *sink);
-int mg_idle_refresh(struct mg_plan *plan, int cpu, struct mg_budget *budget);
+int mg_idle_refresh(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+		    struct mg_budget *budget);
 
 /*
  * Read a member of this CPU, interrupts off: into a sink, or, on the way to idle,
@@ -61,7 +62,7 @@ static __always_inline int mg_read_local(struct mg_member *member, int cpu,
 	int ret;
 
 	if (budget) {
-		ret = mg_idle_refresh(plan, cpu, budget);
+		ret = mg_idle_refresh(plan, ctx, cpu, budget);
 	} else if (likely(mg_counts_on(plan, cpu) && plan->plain &&
 			  mg_plan_is_at(plan, member->written[sink->copy]))) {
 		ret = mg_refresh(plan);

@@ -40,7 +40,7 @@ void mg_sample_lost(const struct mg_member *member, int cpu, const struct mg_now
  * Return: see read.h.
  */
 noinline int mg_sample_any(const struct mg_member *member,
-			   const struct perf_event_context *ctx, int cpu,
+			   struct perf_event_context *ctx, int cpu,
 			   const struct mg_now *now, struct mg_ring *ring)
 {
 	const struct mg_plan *plan = member->plan;
@@ -56,5 +56,7 @@ noinline int mg_sample_any(const struct mg_member *member,
 	payload = mg_sample_begin(plan, cpu, now, ring);
 	mg_plan_write_constants(plan, payload);
 	mg_write_payload(plan, ctx, now->perf, payload);
+	if (member->view)
+		mg_view_apply(member->view, member->counter, payload);
 	return ret;
 }

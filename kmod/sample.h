@@ -61,8 +61,8 @@ static inline u32 mg_sample_room(const struct mg_member *member)
 
 void mg_sample_lost(const struct mg_member *member, int cpu, const struct mg_now *now,
 		    struct mg_ring *ring, u64 lost);
-int mg_sample_any(const struct mg_member *member, const struct perf_event_context *ctx,
-		  int cpu, const struct mg_now *now, struct mg_ring *ring);
+int mg_sample_any(const struct mg_member *member, struct perf_event_context *ctx, int cpu,
+		  const struct mg_now *now, struct mg_ring *ring);
 
 /* Append a sample without its payload. Return: where the payload is to be written. */
 static __always_inline u64 *mg_sample_begin(const struct mg_plan *plan, int cpu,

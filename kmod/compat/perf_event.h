@@ -60,6 +60,20 @@ static inline bool mg_compat_in_scope(const struct perf_event *event, int event_
 }
 #endif
 
+/* The configs that are neither in a union nor in all versions. */
+static inline void mg_compat_copy_configs(struct perf_event_attr *to,
+					  const struct perf_event_attr *from)
+{
+	to->config1 = from->config1;
+	to->config2 = from->config2;
+#ifdef PERF_ATTR_SIZE_VER8
+	to->config3 = from->config3;
+#endif
+#ifdef PERF_ATTR_SIZE_VER9
+	to->config4 = from->config4;
+#endif
+}
+
 /* The CPU to read an active @event on: this one, or @event_cpu. */
 static inline int __perf_event_read_cpu(const struct perf_event *event, int event_cpu)
 {

@@ -22,6 +22,8 @@
 
 /* attr.config: any CPU of the package may read the event. */
 #define TESTPMU_PACKAGE	BIT(0)
+/* It counts on CPU 0. */
+#define TESTPMU_FIRST	BIT(1)
 
 static unsigned int counters = 4;
 module_param(counters, uint, 0600);
@@ -103,6 +105,8 @@ static int testpmu_event_init(struct perf_event *event)
 		return -EINVAL;
 	if (event->attr.config & TESTPMU_PACKAGE)
 		event->event_caps |= PERF_EV_CAP_READ_ACTIVE_PKG;
+	if (event->attr.config & TESTPMU_FIRST)
+		event->cpu = 0;
 	return 0;
 }
 

@@ -45,5 +45,8 @@ METAGROUP_LAYOUT(member, 48, size, 0, flags, 4, member, 8, cpu, 12, status, 16, 
 METAGROUP_LAYOUT(sweep, 40, size, 0, flags, 4, cpus, 8, nr_words, 16, reserved, 20, buffer, 24,
                  buffer_size, 32)
 METAGROUP_LAYOUT(mode, 16, size, 0, flags, 4, mode, 8, reserved, 12)
+METAGROUP_LAYOUT(open_set, 64, size, 0, flags, 4, events, 8, nr_events, 16, stride, 20, cpus, 24,
+                 nr_words, 32, first, 36, read_format, 40, count, 48, failed, 52, failed_cpu, 56,
+                 reason, 60)
 METAGROUP_LAYOUT(stream, 64, size, 0, flags, 4, period, 8, ring_size, 16, watermark, 24, first, 32,
                  map_offset, 40, map_stride, 48, lost, 56)

@@ -7,9 +7,10 @@
  *   read(mg, buf, size);                             // one sweep
  *
  * Each open() creates an empty meta-group. A member of it is the leader of a perf
- * event group, opened with cpu >= 0 and pid == -1. A sweep brings all members up
- * to date with one broadcast and returns what read(2) of each leader would have
- * returned. See perf_metagroup(4).
+ * event group, opened with cpu >= 0 and pid == -1, or one CPU of a set, whose events
+ * the module opens itself. A sweep brings all members up to date with one broadcast
+ * and returns what read(2) of each leader would have returned. See
+ * perf_metagroup(4).
  *
  * Structures: the caller sets the first field to sizeof(struct), and all reserved
  * fields and unused flags to 0. A structure larger than the kernel's is accepted
@@ -80,6 +81,7 @@
 #define PERF_METAGROUP_FEATURE_QUIET		_BITULL(3)	/* the mode */
 #define PERF_METAGROUP_FEATURE_SKIP_ISOLATED	_BITULL(4)	/* the mode */
 #define PERF_METAGROUP_FEATURE_STREAM		_BITULL(5)	/* the ioctl */
+#define PERF_METAGROUP_FEATURE_SET		_BITULL(6)	/* OPEN_SET */
 
 /* Modes of a meta-group, see struct perf_metagroup_mode. A new one has none. */
 #define PERF_METAGROUP_MODE_QUIET		_BITUL(0)
@@ -94,6 +96,11 @@
 #define PERF_METAGROUP_MAX_RING		67108864ULL	/* bytes */
 #define PERF_METAGROUP_RINGS		_BITULL(32)
 
+/* perf_metagroup_open_set.flags, and limits */
+#define PERF_METAGROUP_SET_TEMPLATES		_BITUL(0)	/* descriptors, not attrs */
+#define PERF_METAGROUP_MAX_SET_EVENTS		64
+#define PERF_METAGROUP_NO_CPU			0xffffffffU
+
 /* perf_metagroup_map.flags */
 #define PERF_METAGROUP_MAP_MOVED		_BITUL(0)	/* map again */
 
@@ -104,9 +111,11 @@
  * INACTIVE  enabled, but not on the PMU now: other events have the counters, or
  *           the cgroup does not run on that CPU; the payload is complete
  * OFF       disabled; the payload is complete
- * ERROR     a pinned event that could not be put on the PMU; no payload
+ * ERROR     a pinned event that could not be put on the PMU; no payload. All events
+ *           of a set are pinned, and one is enough
  * OFFLINE   its CPU went offline, which dissolves event groups for good, also
- *           when the CPU comes back; the payload is the leader's last count
+ *           when the CPU comes back; the payload is the leader's last count, or
+ *           those of all events of a set
  * REVOKED   its PMU was unregistered; the payload is the last counts
  * STALE     it could not be read in this sweep; no payload
  * IDLE      counting, but its CPU is idle and was not woken (QUIET); the payload
@@ -307,6 +316,86 @@ struct perf_metagroup_attach {
 #define PERF_METAGROUP_REASON_SIBLING		3	/* not a group leader */
 #define PERF_METAGROUP_REASON_TASK		4	/* bound to a task, or to no CPU */
 #define PERF_METAGROUP_REASON_BUSY		5	/* a member already */
+#define PERF_METAGROUP_REASON_PERMISSION	6	/* more than the caller may open */
+#define PERF_METAGROUP_REASON_ATTR		7	/* not for counting, or not valid */
+#define PERF_METAGROUP_REASON_REFUSED		8	/* by perf or the PMU, on that CPU */
+#define PERF_METAGROUP_REASON_NO_COUNTER	9	/* the PMU has none left on that CPU */
+#define PERF_METAGROUP_REASON_OTHER_CPU		10	/* the PMU counts it on another CPU */
+
+/**
+ * struct perf_metagroup_open_set - OPEN_SET: open events on many CPUs, all or none
+ * @size:		in: sizeof(struct)
+ * @flags:		in: PERF_METAGROUP_SET_*
+ * @events:		in: address of the first struct perf_event_attr; with
+ *			PERF_METAGROUP_SET_TEMPLATES, of __s32[@nr_events], descriptors
+ *			of events that were opened with cpu >= 0 and pid == -1
+ * @nr_events:		in: number of events, at most PERF_METAGROUP_MAX_SET_EVENTS
+ * @stride:		in: bytes from one attr to the next, a multiple of 8; with
+ *			PERF_METAGROUP_SET_TEMPLATES, 0
+ * @cpus:		in: address of __u64[@nr_words], as in struct
+ *			perf_metagroup_sweep; 0 for all CPUs that are online
+ * @nr_words:		in: words at @cpus
+ * @first:		out: number of the first new member; the others follow
+ * @read_format:	in: PERF_FORMAT_*, with PERF_FORMAT_GROUP
+ * @count:		out: number of new members, one for each CPU
+ * @failed:		out: index of the event that caused the error, else @nr_events
+ * @failed_cpu:		out: CPU where it failed, else PERF_METAGROUP_NO_CPU
+ * @reason:		out: PERF_METAGROUP_REASON_*
+ *
+ * Each CPU in @cpus, in rising order, becomes a member with these events. It is
+ * read, listed and detached as a member that ATTACH has made, and its payload is
+ * that of a group with @read_format. Its status is the worst of its events. Other
+ * calls may add other events on other CPUs, and perf groups. DETACH of a member, and
+ * the end of the meta-group, release its events.
+ *
+ * The events are not a perf group. Each is pinned and on the PMU by itself, so they
+ * are not multiplexed: they run all the time while the status is OK, and
+ * total_time_running is total_time_enabled. Both are those of the first event. All
+ * counts and times begin at 0 when the call succeeds, at one moment for each CPU.
+ * That every event is on the PMU is checked before; else EBUSY is returned.
+ *
+ * Of an attr, or of that of a template, these fields are used: type, config, config1
+ * and further ones, bp_type, exclude_user, exclude_kernel, exclude_hv, exclude_idle,
+ * exclude_host and exclude_guest. The others of an attr are checked as far as they
+ * are for perf_event_open(2), and, like filters and programs of a template, do not
+ * matter. sample_period is 0. The size field of an attr is handled as there, and is
+ * at most @stride. kprobe and uprobe are not possible.
+ *
+ * Attrs demand CAP_SYS_ADMIN, because a module does not see perf_event_paranoid, and
+ * that the kernel is not locked down against perf. A template has been checked when
+ * it was opened; who opened it had the same user as the caller, and no capability
+ * that the caller does not have.
+ *
+ *   EACCES  attrs without CAP_SYS_ADMIN; or a template of who had more rights
+ *   EPERM   attrs, and the kernel is locked down
+ *   EBADF   a template is not open for reading
+ *   EINVAL  a template is not a perf event, or is bound to a task or a cgroup; an
+ *           event samples, or is not valid; its PMU counts it on another CPU; or
+ *           @nr_events is 0, @read_format or @stride is not valid, or @cpus is
+ *           empty or has impossible CPUs
+ *   EBUSY   a PMU has no counter for an event
+ *   E2BIG   an attr is too large, which sets its size field; @nr_events is too large;
+ *           or as for ATTACH
+ *   ENODEV  a CPU is not online
+ *   ENOENT, EOPNOTSUPP and others  as perf_event_open(2) returns for that event
+ *   ENOSPC  no numbers are left
+ *   ENOMEM  no memory
+ */
+struct perf_metagroup_open_set {
+	__u32	size;
+	__u32	flags;
+	__u64	events;
+	__u32	nr_events;
+	__u32	stride;
+	__u64	cpus;
+	__u32	nr_words;
+	__u32	first;
+	__u64	read_format;
+	__u32	count;
+	__u32	failed;
+	__u32	failed_cpu;
+	__u32	reason;
+};
 
 /**
  * struct perf_metagroup_detach - DETACH: remove one member
@@ -535,6 +624,9 @@ struct perf_metagroup_stream {
  * member, that is, leader and siblings. The argument is 0. All members are tried;
  * the first error is returned.
  *
+ * The events of a set go on counting: with DISABLE its members go on to show the
+ * same counts and times, with status OFF, and with ENABLE they go on from there.
+ *
  *   ENODEV  the PMU of a member was unregistered
  *   EACCES  a security module denies it
  */
@@ -545,6 +637,7 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_IOC_SWEEP	_IO(0xBD, 8) /* perf_metagroup_sweep, or 0 */
 #define PERF_METAGROUP_IOC_SET_MODE	_IO(0xBD, 9) /* perf_metagroup_mode */
 #define PERF_METAGROUP_IOC_STREAM	_IO(0xBD, 10) /* perf_metagroup_stream */
+#define PERF_METAGROUP_IOC_OPEN_SET	_IO(0xBD, 11) /* perf_metagroup_open_set */
 
 /*
  * Sizes of the first version: the smallest size that is accepted, or, for
@@ -561,5 +654,6 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_SWEEP_SIZE_VER1		40
 #define PERF_METAGROUP_MODE_SIZE_VER1		16
 #define PERF_METAGROUP_STREAM_SIZE_VER1		64
+#define PERF_METAGROUP_OPEN_SET_SIZE_VER1	64
 
 #endif /* _UAPI_LINUX_PERF_METAGROUP_H */

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/capability.h>
+#include <linux/cred.h>
+#include <linux/err.h>
+#include <linux/file.h>
+#include <linux/minmax.h>
+#include <linux/sched/signal.h>
+#include <linux/string.h>
+
+#include "compat/perf_event.h"
+#include "perf_kernel.h"
+#include "perf_read.h"
+
+/**
+ * mg_attr_for_counting - what a kernel event counts
+ * @to:		result: attr of a pinned event that counts and does nothing else
+ * @from:	attr of a template, or of a user
+ */
+void mg_attr_for_counting(struct perf_event_attr *to, const struct perf_event_attr *from)
+{
+	*to = (struct perf_event_attr){
+		.type = from->type,
+		.size = sizeof(*to),
+		.config = from->config,
+		.bp_type = from->bp_type,
+		.exclude_user = from->exclude_user,
+		.exclude_kernel = from->exclude_kernel,
+		.exclude_hv = from->exclude_hv,
+		.exclude_idle = from->exclude_idle,
+		.exclude_host = from->exclude_host,
+		.exclude_guest = from->exclude_guest,
+		.pinned = 1,
+	};
+	mg_compat_copy_configs(to, from);
+}
+
+/*
+ * Return true if who opened @file had no more rights than the current task has.
+ * A set counts on more CPUs than the template, which may have been received.
+ */
+static bool mg_may_use_template(const struct file *file)
+{
+	const struct cred *opener = file->f_cred;
+	const struct cred *user = current_cred();
+
+	return uid_eq(opener->euid, user->euid) && opener->user_ns == user->user_ns &&
+	       cap_issubset(opener->cap_effective, user->cap_effective);
+}
+
+static int mg_attr_of_file(const struct file *file, struct perf_event *event,
+			   struct perf_event_attr *attr, u32 *reason)
+{
+	if (!event) {
+		*reason = PERF_METAGROUP_REASON_NOT_PERF;
+		return -EINVAL;
+	}
+	if (READ_ONCE(event->attach_state) & PERF_ATTACH_TASK || READ_ONCE(event->cpu) < 0) {
+		*reason = PERF_METAGROUP_REASON_TASK;
+		return -EINVAL;
+	}
+	if (is_cgroup_event(event) || event->attr.sample_period) {
+		*reason = PERF_METAGROUP_REASON_ATTR;
+		return -EINVAL;
+	}
+	if (!mg_may_use_template(file)) {
+		*reason = PERF_METAGROUP_REASON_PERMISSION;
+		return -EACCES;
+	}
+	mg_attr_for_counting(attr, &event->attr);
+	return 0;
+}
+
+/**
+ * mg_attr_of_template - what a template counts
+ * @fd:		descriptor of the template
+ * @attr:	result
+ * @reason:	set to PERF_METAGROUP_REASON_* on failure
+ *
+ * Context: Process context.
+ * Return: 0, -EBADF, -EINVAL or -EACCES.
+ */
+int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason)
+{
+	struct file *file = fget(fd);
+	int err;
+
+	if (!file || !(file->f_mode & FMODE_READ)) {
+		*reason = PERF_METAGROUP_REASON_BAD_FD;
+		err = -EBADF;
+	} else {
+		err = mg_attr_of_file(file, mg_event_of_file(file), attr, reason);
+	}
+	if (file)
+		fput(file);
+	return err;
+}
+
+/*
+ * The lock of the context that @event is on, in place of @locked. No two are held
+ * at once: they are of one class.
+ */
+static __always_inline struct perf_event_context *
+mg_relock(struct perf_event_context *locked, const struct perf_event *event)
+{
+	struct perf_event_context *ctx = READ_ONCE(event->ctx);
+
+	if (unlikely(ctx != locked)) {
+		raw_spin_unlock(&locked->lock);
+		raw_spin_lock(&ctx->lock);
+	}
+	return ctx;
+}
+
+/* Status of a kernel event of @cpu. The lock of @ctx is held. */
+static u32 mg_kernel_status(const struct perf_event *event,
+			    const struct perf_event_context *ctx, int cpu)
+{
+	/* Its PMU has moved it. */
+	if (READ_ONCE(event->cpu) != cpu)
+		return PERF_METAGROUP_OFFLINE;
+	return mg_event_status(event, mg_event_place(event, ctx));
+}
+
+/* The status of all is the largest one, except that ERROR leaves no payload. */
+static u32 mg_worse_status(u32 one, u32 other)
+{
+	if (one == PERF_METAGROUP_ERROR || other == PERF_METAGROUP_ERROR)
+		return PERF_METAGROUP_ERROR;
+	return max(one, other);
+}
+
+static u32 mg_kernel_status_now(const struct perf_event *event, int cpu)
+{
+	struct perf_event_context *ctx = READ_ONCE(event->ctx);
+	unsigned long flags;
+	u32 status;
+
+	raw_spin_lock_irqsave(&ctx->lock, flags);
+	status = mg_kernel_status(event, ctx, cpu);
+	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	return status;
+}
+
+/*
+ * kprobe and uprobe take addresses of user space from the attr, which another
+ * task may have opened.
+ */
+static bool mg_event_has_pointers(const struct perf_event *event)
+{
+	const char *name = event->pmu->name;
+
+	return name && (!strcmp(name, "kprobe") || !strcmp(name, "uprobe"));
+}
+
+static struct perf_event *mg_kernel_open_one(struct perf_event_attr *attr, int cpu,
+					     u32 *reason)
+{
+	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, NULL, NULL, NULL);
+
+	if (IS_ERR(event)) {
+		*reason = PERF_METAGROUP_REASON_REFUSED;
+		return event;
+	}
+	if (mg_event_has_pointers(event))
+		*reason = PERF_METAGROUP_REASON_ATTR;
+	else if (READ_ONCE(event->cpu) != cpu)
+		*reason = PERF_METAGROUP_REASON_OTHER_CPU;
+	else
+		return event;
+	perf_event_release_kernel(event);
+	return ERR_PTR(-EINVAL);
+}
+
+/* Return 0 if all events are on the PMU. */
+static int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
+			    struct mg_failure *failure)
+{
+	u32 i;
+
+	for (i = 0; i < nr_events; i++) {
+		u32 status = mg_kernel_status_now(events[i], cpu);
+
+		if (status == PERF_METAGROUP_OK)
+			continue;
+		failure->event = i;
+		failure->reason = status == PERF_METAGROUP_OFFLINE ?
+			PERF_METAGROUP_REASON_REFUSED : PERF_METAGROUP_REASON_NO_COUNTER;
+		return status == PERF_METAGROUP_OFFLINE ? -ENODEV : -EBUSY;
+	}
+	return 0;
+}
+
+/**
+ * mg_kernel_open - open events on one CPU, all or none
+ * @events:	result
+ * @attrs:	what they count
+ * @nr_events:	entries of @events and @attrs
+ * @cpu:	the CPU
+ * @failure:	set if an event is the cause of an error
+ *
+ * They count when this returns. A baseline keeps what they count until then out of
+ * sight, so they need not be opened disabled and enabled later.
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Return: 0 or an error.
+ */
+int mg_kernel_open(struct perf_event **events, struct perf_event_attr *attrs, u32 nr_events,
+		   int cpu, struct mg_failure *failure)
+{
+	struct perf_event *event;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < nr_events; i++) {
+		event = mg_kernel_open_one(&attrs[i], cpu, &failure->reason);
+		if (IS_ERR(event)) {
+			err = PTR_ERR(event);
+			failure->event = i;
+			break;
+		}
+		events[i] = event;
+	}
+	if (!err)
+		err = mg_kernel_verify(events, nr_events, cpu, failure);
+	if (err) {
+		failure->cpu = cpu;
+		mg_kernel_close(events, i);
+	}
+	return err;
+}
+
+/**
+ * mg_kernel_close - release events
+ * @events:	the events
+ * @nr_events:	entries of @events
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ */
+void mg_kernel_close(struct perf_event **events, u32 nr_events)
+{
+	while (nr_events)
+		perf_event_release_kernel(events[--nr_events]);
+}
+
+/**
+ * mg_kernel_describe - describe the events of a counter
+ * @counter:	the counter, which has kernel events
+ * @info:	result
+ * @ids:	result: ids of the events
+ * @max_ids:	entries of @ids
+ *
+ * Context: Any. Takes ctx->lock.
+ */
+void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *info,
+			u64 *ids, u32 max_ids)
+{
+	u32 i;
+
+	*info = (struct mg_event_info){
+		.read_format = counter->read_format,
+		.status = PERF_METAGROUP_OK,
+		.nr_events = counter->nr_kernel,
+		.nr_in_payload = counter->nr_kernel,
+		.payload = mg_payload_size(counter, counter->nr_kernel),
+		.cpu = counter->cpu,
+	};
+	for (i = 0; i < counter->nr_kernel; i++)
+		info->status = mg_worse_status(info->status,
+					       mg_kernel_status_now(counter->kernel[i],
+								    counter->cpu));
+	for (i = 0; i < min(max_ids, counter->nr_kernel); i++)
+		ids[i] = counter->kernel[i]->id;
+}
+
+/* task-clock continues from the time of its own context, see mg_write_clocks(). */
+static bool mg_kernel_is_clock(const struct perf_event *event)
+{
+	return mg_event_is_clock(event) && event->attr.config == PERF_COUNT_SW_CPU_CLOCK;
+}
+
+/**
+ * mg_kernel_plan - make the plan of kernel events
+ * @plan:	newly allocated
+ *
+ * Context: Process context. The events are on their contexts, or their PMU is not
+ * unregistered.
+ */
+void mg_kernel_plan(struct mg_plan *plan)
+{
+	const struct mg_counter *counter = plan->counter;
+	u8 scope;
+	u32 i;
+
+	plan->nr_events = counter->nr_kernel;
+	plan->nr_present = counter->nr_kernel;
+	plan->nr_reads = counter->nr_kernel;
+	plan->scope = MG_SCOPE_ANY;
+	plan->idle_stable = true;
+	for (i = 0; i < counter->nr_kernel; i++) {
+		struct perf_event *event = counter->kernel[i];
+		bool clock = mg_kernel_is_clock(event);
+		struct mg_count *count = clock ? &plan->clocks[plan->nr_clocks++] :
+						 &plan->counts[plan->nr_counts++];
+
+		count->event = event;
+		count->word = counter->count_word + i * counter->stride;
+		plan->events[i] = event;
+		if (!mg_event_needs_read(event))
+			continue;
+		if (!clock)
+			plan->reads[i] = event;
+		scope = event->group_caps & (PERF_EV_CAP_READ_ACTIVE_PKG | PERF_EV_CAP_READ_SCOPE) ?
+			MG_SCOPE_TOPOLOGY : MG_SCOPE_CPU;
+		plan->scope = min_t(u8, plan->scope, scope);
+		if (event->pmu->task_ctx_nr != perf_hw_context)
+			plan->idle_stable = false;
+	}
+}
+
+/**
+ * mg_kernel_refresh - bring the counts of kernel events up to date
+ * @plan:	their plan
+ * @ctx:	context of the first one, whose lock is held, and held again at the end
+ * @cpu:	this CPU, or -1 if they are to be read as from another CPU
+ * @status:	result: status of all together
+ *
+ * Context: Interrupts are off. Takes ctx->lock of other contexts.
+ * Return: an enum mg_scope, or -EBUSY if this CPU cannot read an event that counts.
+ */
+int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+		      u32 *status)
+{
+	int own_cpu = plan->counter->cpu;
+	int scope = MG_SCOPE_ANY;
+	u32 i, one;
+
+	*status = PERF_METAGROUP_OK;
+	for (i = 0; i < plan->nr_events; i++) {
+		struct perf_event *event = plan->events[i];
+
+		ctx = mg_relock(ctx, event);
+		if (likely(mg_event_is_active(event) && event->oncpu == cpu)) {
+			if (plan->reads[i])
+				event->pmu->read(event);
+			if (scope >= 0)
+				scope = plan->scope;
+			continue;
+		}
+		one = mg_kernel_status(event, ctx, own_cpu);
+		*status = mg_worse_status(*status, one);
+		if (one != PERF_METAGROUP_OK || !mg_event_needs_read(event))
+			continue;
+		if (mg_event_in_scope(event))
+			event->pmu->read(event);
+		else
+			scope = -EBUSY;
+	}
+	mg_relock(ctx, plan->leader);
+	return *status == PERF_METAGROUP_ERROR ? MG_SCOPE_ANY : scope;
+}

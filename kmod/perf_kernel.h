@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Kernel events: events of one CPU that the module opens itself. perf has no
+ * groups of them, so each is scheduled for itself. They are pinned: each is on
+ * the PMU, or in ERROR.
+ *
+ * Before Linux 6.2, events of different PMUs may be on different contexts.
+ */
+#ifndef MG_PERF_KERNEL_H
+#define MG_PERF_KERNEL_H
+
+#include <linux/types.h>
+
+#include "perf_access.h"
+
+/**
+ * struct mg_failure - why a set could not be opened
+ * @event:	index of the event that is the cause, or the number of events
+ * @cpu:	the CPU where it is, or PERF_METAGROUP_NO_CPU
+ * @reason:	PERF_METAGROUP_REASON_*
+ */
+struct mg_failure {
+	u32 event;
+	u32 cpu;
+	u32 reason;
+};
+
+void mg_attr_for_counting(struct perf_event_attr *to, const struct perf_event_attr *from);
+int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason);
+
+int mg_kernel_open(struct perf_event **events, struct perf_event_attr *attrs, u32 nr_events,
+		   int cpu, struct mg_failure *failure);
+void mg_kernel_close(struct perf_event **events, u32 nr_events);
+void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *info,
+			u64 *ids, u32 max_ids);
+void mg_kernel_plan(struct mg_plan *plan);
+int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+		      u32 *status);
+
+#endif /* MG_PERF_KERNEL_H */

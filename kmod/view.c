@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/overflow.h>
+#include <linux/slab.h>
+
+#include "perf_kernel.h"
+#include "perf_read.h"
+#include "view.h"
+
+/**
+ * mg_view_create - create a view that is stopped and shows 0
+ * @counter:	the counter, which has kernel events
+ *
+ * Context: Process context, may sleep.
+ * Return: the view, or NULL.
+ */
+struct mg_view *mg_view_create(const struct mg_counter *counter)
+{
+	u32 words = mg_payload_size(counter, counter->nr_kernel) / sizeof(u64);
+	struct mg_view *view;
+
+	view = kzalloc(struct_size(view, payload, words + counter->nr_kernel),
+		       GFP_KERNEL_ACCOUNT);
+	if (!view)
+		return NULL;
+	view->stopped = true;
+	view->counts = view->payload + words;
+	return view;
+}
+
+/**
+ * mg_view_destroy - free a view
+ * @view:	the view, or NULL
+ */
+void mg_view_destroy(struct mg_view *view)
+{
+	kfree(view);
+}
+
+/**
+ * mg_view_update - bring the counts of kernel events up to date, if they are shown
+ * @view:	the view
+ * @plan:	plan of the events
+ * @ctx:	context of the first event, whose lock is held
+ * @cpu:	this CPU, or -1 if they are to be read as from another CPU
+ * @status:	result
+ *
+ * Context: Interrupts are off.
+ * Return: as mg_kernel_refresh().
+ */
+int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
+		   struct perf_event_context *ctx, int cpu, u32 *status)
+{
+	if (likely(!view->stopped))
+		return mg_kernel_refresh(plan, ctx, cpu, status);
+	*status = PERF_METAGROUP_OFF;
+	return MG_SCOPE_ANY;
+}
+
+/*
+ * Clocks of different CPUs differ a little: the time of an event that another CPU
+ * reads may be from before its baseline.
+ */
+static u64 mg_time_since(u64 time, u64 baseline)
+{
+	return (s64)(time - baseline) > 0 ? time - baseline : 0;
+}
+
+/**
+ * mg_view_apply - make a payload what the view shows
+ * @view:	the view
+ * @counter:	counter of the events
+ * @payload:	their payload
+ */
+void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter, u64 *payload)
+{
+	u64 *count = payload + counter->count_word;
+	struct mg_times times = { .enabled = view->enabled, .running = view->running };
+	u32 i;
+
+	if (unlikely(view->stopped)) {
+		mg_write_times(counter, times, payload);
+		for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
+			*count = view->counts[i];
+		return;
+	}
+	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		times.enabled = mg_time_since(payload[1], view->enabled);
+	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		times.running = mg_time_since(payload[counter->running_word], view->running);
+	mg_write_times(counter, times, payload);
+	for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
+		*count -= view->counts[i];
+}
+
+/*
+ * shown = events - baseline, so a baseline that continues what is shown is
+ * events - shown.
+ */
+static void mg_view_toggle(struct mg_view *view, const struct mg_counter *counter,
+			   struct mg_times times)
+{
+	const u64 *count = view->payload + counter->count_word;
+	u32 i;
+
+	view->stopped = !view->stopped;
+	view->enabled = times.enabled - view->enabled;
+	view->running = times.running - view->running;
+	for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
+		view->counts[i] = *count - view->counts[i];
+}
+
+static void mg_view_reset(struct mg_view *view, const struct mg_counter *counter)
+{
+	const u64 *count = view->payload + counter->count_word;
+	u32 i;
+
+	for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
+		view->counts[i] = view->stopped ? 0 : *count;
+}
+
+/**
+ * mg_view_control - start, stop or reset a view
+ * @view:	the view
+ * @plan:	plan of the events
+ * @op:		MG_VIEW_*
+ * @cpu:	this CPU, or -1 if the CPU of the events is offline
+ * @clock:	current time, perf_clock()
+ *
+ * Context: Interrupts are off. Takes ctx->lock.
+ */
+void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_view_op op,
+		     int cpu, u64 clock)
+{
+	struct perf_event_context *ctx = mg_plan_lock(plan);
+	struct mg_times times;
+	u32 status;
+
+	mg_kernel_refresh(plan, ctx, cpu, &status);
+	times = mg_plan_times(plan, ctx, clock);
+	mg_write_counts(plan, view->payload);
+	mg_write_clocks(plan, ctx, clock, view->payload);
+	mg_plan_unlock(ctx);
+
+	if (op == MG_VIEW_RESET)
+		mg_view_reset(view, plan->counter);
+	else if (view->stopped == (op == MG_VIEW_START))
+		mg_view_toggle(view, plan->counter, times);
+}

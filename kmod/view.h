@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The view of a member on its kernel events: the difference to a baseline, or,
+ * while it is stopped, fixed values. The events go on counting.
+ */
+#ifndef MG_VIEW_H
+#define MG_VIEW_H
+
+#include <linux/types.h>
+
+#include "perf_access.h"
+
+/**
+ * enum mg_view_op - what is done to a view
+ * @MG_VIEW_START:	it goes on from what it shows
+ * @MG_VIEW_STOP:	it goes on to show the same
+ * @MG_VIEW_RESET:	its counts are 0, and its times go on
+ */
+enum mg_view_op {
+	MG_VIEW_START,
+	MG_VIEW_STOP,
+	MG_VIEW_RESET,
+};
+
+/**
+ * struct mg_view - what a member shows of its kernel events
+ * @stopped:	@enabled, @running and @counts are shown; else they are what is
+ *		subtracted
+ * @enabled:	total_time_enabled
+ * @running:	total_time_running
+ * @counts:	counts, one for each event
+ * @payload:	scratch
+ *
+ * Written on the CPU of the events with interrupts off, or, while it is offline,
+ * with mg_group.mutex held. Read likewise.
+ */
+struct mg_view {
+	bool stopped;
+	u64 enabled;
+	u64 running;
+	u64 *counts;
+	u64 payload[];
+};
+
+struct mg_view *mg_view_create(const struct mg_counter *counter);
+void mg_view_destroy(struct mg_view *view);
+int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
+		   struct perf_event_context *ctx, int cpu, u32 *status);
+void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter, u64 *payload);
+void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_view_op op,
+		     int cpu, u64 clock);
+
+#endif /* MG_VIEW_H */

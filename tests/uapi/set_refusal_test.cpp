@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: MIT
+// OPEN_SET: arguments that are refused, and who may open what.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/generators/catch_generators_range.hpp>
+
+#include <fcntl.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <functional>
+
+#include "fixtures.hpp"
+#include "support/process.hpp"
+#include "support/set.hpp"
+#include "support/settings.hpp"
+
+using namespace metagroup::test;
+
+namespace {
+
+perf_event_attr faults() {
+    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
+}
+
+// The second of two events is refused.
+void refuse(const perf_event_attr& attr, long error, unsigned reason) {
+    const Meta meta;
+    SetRequest request({faults(), attr}, {0});
+    REQUIRE(request.open(meta) == error);
+    REQUIRE(request.arg.failed == 1);
+    REQUIRE(request.arg.reason == reason);
+    REQUIRE(request.arg.count == 0);
+    REQUIRE(meta.info().members == 0);
+}
+
+void refuse_template(int fd, long error, unsigned reason) {
+    const Meta meta;
+    const Fd good(open_event(faults(), -1, 0, -1));
+    SetRequest request(std::vector<int>{good.get(), fd}, {0});
+    REQUIRE(request.open(meta) == error);
+    REQUIRE(request.arg.failed == 1);
+    REQUIRE(request.arg.reason == reason);
+    REQUIRE(meta.info().members == 0);
+}
+
+// An argument that is not valid: no event is the cause.
+void refuse_arg(const std::function<void(perf_metagroup_open_set&)>& change, long error) {
+    const Meta meta;
+    SetRequest request({faults()}, {0});
+    change(request.arg);
+    REQUIRE(request.open(meta) == error);
+    REQUIRE(meta.info().members == 0);
+}
+
+struct Opened {
+    long attrs = 0, by_template = 0;
+    unsigned reason = 0;
+    int perf_error = 0;
+};
+
+// Opens a set with attrs, and one with a template of its own.
+Opened open_both(std::span<const int> /*fds*/) {
+    Opened result;
+    const Meta meta;
+    SetRequest by_attrs({faults()}, {0});
+    result.attrs = by_attrs.open(meta);
+    result.reason = by_attrs.arg.reason;
+    const Fd event(open_event(faults(), -1, 0, -1));
+    if (!event) result.perf_error = errno;
+    if (event) result.by_template = SetRequest(std::vector<int>{event.get()}).open(meta);
+    return result;
+}
+
+Identity possible_identity() {
+    const Identity identity = GENERATE(from_range(kIdentities));
+    if (const int error = identity_error(identity))
+        SKIP("no " << name(identity) << " here: errno " << error);
+    return identity;
+}
+
+struct ParanoidOrSkip : Paranoid {
+    explicit ParanoidOrSkip(int wanted) : Paranoid(wanted) {
+        if (level() != wanted) SKIP("this kernel has no level " << wanted);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("An event of a set that samples is refused") {
+    perf_event_attr attr = faults();
+    attr.sample_period = 1000;
+    refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
+    attr.freq = 1;
+    refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
+}
+
+TEST_CASE("An attr of a set that perf_event_open(2) refuses is refused") {
+    perf_event_attr attr = faults();
+    SECTION("reserved bits") {
+        // Those after the last flag that a kernel knows.
+        *(reinterpret_cast<__u64*>(&attr) + 5) |= std::uint64_t{1} << 63;
+    }
+    SECTION("sample_type") {
+        attr.sample_type = std::uint64_t{1} << 40;
+    }
+    SECTION("read_format") {
+        attr.read_format = 1 << 10;
+    }
+    refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
+    REQUIRE(open_event(attr, -1, 0, -1) < 0);
+}
+
+TEST_CASE("The size of an attr of a set is handled as by perf_event_open(2)") {
+    perf_event_attr attr = faults();
+    SECTION("0 means the first version") {
+        attr.size = 0;
+        REQUIRE(open_set(Meta(), {attr}, {0}) == 0);
+    }
+    SECTION("a smaller one") {
+        attr.size = PERF_ATTR_SIZE_VER0;
+        REQUIRE(open_set(Meta(), {attr}, {0}) == 0);
+    }
+    SECTION("too small") {
+        attr.size = 8;
+        SetRequest request({attr}, {0});
+        REQUIRE(request.open(Meta()) == -E2BIG);
+        REQUIRE(request.attrs[0].size >= PERF_ATTR_SIZE_VER5);
+        REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_ATTR);
+    }
+    SECTION("larger than the kernel's, which is 0 there or is not") {
+        struct {
+            perf_event_attr attr;
+            std::array<__u64, 32> more;
+        } large{attr, {}};
+        large.attr.size = sizeof(large);
+        SetRequest request({attr}, {0});
+        request.arg.events = address(&large);
+        request.arg.stride = sizeof(large);
+        REQUIRE(request.open(Meta()) == 0);
+        large.more.back() = 1;
+        REQUIRE(request.open(Meta()) == -E2BIG);
+        REQUIRE(large.attr.size < sizeof(large));
+    }
+    SECTION("larger than the stride") {
+        attr.size = sizeof(attr) + 8;
+        refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
+    }
+}
+
+TEST_CASE("kprobes and uprobes cannot be in a set") {
+    const auto attr = pmu_event("kprobe", 0, 0);
+    if (!attr) SKIP("no PMU kprobe");
+    perf_event_attr probe = *attr;
+    constexpr char kFunction[] = "do_nanosleep";
+    probe.config1 = address(kFunction);
+    refuse(probe, -EINVAL, PERF_METAGROUP_REASON_ATTR);
+}
+
+TEST_CASE("An event that its PMU counts on another CPU cannot be in a set") {
+    perf_event_attr attr = testpmu_or_skip(0);
+    attr.config = kTestpmuFirstCpu;
+    const Meta meta;
+    const int last = online_cpus().back();
+    SetRequest request({faults(), attr});
+    REQUIRE(request.open(meta) == -EINVAL);
+    REQUIRE(request.arg.failed == 1);
+    REQUIRE(request.arg.failed_cpu == static_cast<unsigned>(online_cpus()[1]));
+    REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_OTHER_CPU);
+    REQUIRE(open_set(meta, {faults(), attr}, {0}) == 0);
+    REQUIRE(open_set(meta, {faults()}, {last}) == 0);
+}
+
+TEST_CASE("An argument of OPEN_SET that is not valid is refused") {
+    using Arg = perf_metagroup_open_set;
+    for (const auto& change : std::initializer_list<std::function<void(Arg&)>>{
+             [](Arg& arg) { arg.flags = 1U << 31; },
+             [](Arg& arg) { arg.nr_events = 0; },
+             [](Arg& arg) { arg.read_format = 0; },
+             [](Arg& arg) { arg.read_format = PERF_FORMAT_GROUP | 1 << 20; },
+             [](Arg& arg) { arg.stride = 0; },
+             [](Arg& arg) { arg.stride = 60; },
+             [](Arg& arg) { arg.stride += 4; },
+             [](Arg& arg) { arg.stride = 8192; },
+             [](Arg& arg) { arg.nr_words = 0; },
+             [](Arg& arg) { arg.cpus = 0; },
+             [](Arg& arg) { arg.nr_words = 1025; },
+             [](Arg& arg) { arg.flags = PERF_METAGROUP_SET_TEMPLATES; },
+         })
+        refuse_arg(change, -EINVAL);
+    refuse_arg([](Arg& arg) { arg.nr_events = 65; }, -E2BIG);
+    refuse_arg([](Arg& arg) { arg.events = 8; }, -EFAULT);
+    refuse_arg([](Arg& arg) { arg.cpus = 8; }, -EFAULT);
+}
+
+TEST_CASE("A set on no CPU, or on one that cannot exist, is refused") {
+    const Meta meta;
+    SetRequest none({faults()}, {0});
+    none.cpus[0] = 0;
+    REQUIRE(none.open(meta) == -EINVAL);
+    REQUIRE(open_set(meta, {faults()}, {0, 60000}) == -EINVAL);
+    REQUIRE(meta.info().members == 0);
+}
+
+TEST_CASE("A set is opened by templates as by attrs") {
+    perf_event_attr attr = faults();
+    attr.disabled = 1;
+    attr.exclude_kernel = 1;
+    attr.sample_type = PERF_SAMPLE_IDENTIFIER;
+    const Fd one(open_event(attr, -1, 0, -1));
+    const Fd two(open_event(software_event(PERF_COUNT_SW_CPU_CLOCK, kTimes), -1, 1, -1));
+    const Meta meta;
+    SetRequest request(std::vector<int>{one.get(), two.get()});
+    REQUIRE(request.open(meta) == 0);
+    REQUIRE(request.arg.count == online_cpus().size());
+    const Framed framed = read_framed(meta);
+    for (const Frame& frame : framed.frames) {
+        REQUIRE(frame.record.status == PERF_METAGROUP_OK);
+        REQUIRE(SetPayload(frame.payload).counts[1] > 0);
+    }
+}
+
+TEST_CASE("A template that a set cannot count is refused") {
+    const Fd event(::eventfd(0, 0)), path(::open("/dev/null", O_PATH));
+    refuse_template(event.get(), -EINVAL, PERF_METAGROUP_REASON_NOT_PERF);
+    refuse_template(path.get(), -EBADF, PERF_METAGROUP_REASON_BAD_FD);
+    refuse_template(-1, -EBADF, PERF_METAGROUP_REASON_BAD_FD);
+    refuse_template(Meta().fd(), -EINVAL, PERF_METAGROUP_REASON_NOT_PERF);
+    const Fd task(open_event(faults(), 0, -1, -1)), task_on_cpu(open_event(faults(), 0, 0, -1));
+    refuse_template(task.get(), -EINVAL, PERF_METAGROUP_REASON_TASK);
+    refuse_template(task_on_cpu.get(), -EINVAL, PERF_METAGROUP_REASON_TASK);
+    perf_event_attr samples = faults();
+    samples.sample_period = 100;
+    const Fd sampling(open_event(samples, -1, 0, -1));
+    refuse_template(sampling.get(), -EINVAL, PERF_METAGROUP_REASON_ATTR);
+}
+
+TEST_CASE("A template of a cgroup is refused") {
+    const Cgroup cgroup("metagroup_set_test");
+    const Fd directory(::open(cgroup.path().c_str(), O_RDONLY));
+    const perf_event_attr attr = faults();
+    const Fd event(static_cast<int>(
+        ::syscall(SYS_perf_event_open, &attr, directory.get(), 0, -1, PERF_FLAG_PID_CGROUP)));
+    if (!event) SKIP("no events of cgroups here: errno " << errno);
+    refuse_template(event.get(), -EINVAL, PERF_METAGROUP_REASON_ATTR);
+}
+
+TEST_CASE("A template keeps the exclusions that it was opened with") {
+    const OnFirstCpu here;
+    perf_event_attr attr = faults();
+    attr.exclude_user = 1;
+    const Fd kernel(open_event(attr, -1, 0, -1)), both(open_event(faults(), -1, 0, -1));
+    const Meta meta;
+    REQUIRE(SetRequest(std::vector<int>{kernel.get(), both.get()}, {0}).open(meta) == 0);
+    { const std::vector<char> touched(1 << 22, 'x'); }
+    const SetPayload payload(meta.read());
+    REQUIRE(payload.counts[1] > 100);
+    REQUIRE(payload.counts[0] < payload.counts[1] / 2);
+}
+
+TEST_CASE("Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2) does",
+          "[privilege]") {
+    const Identity identity = possible_identity();
+    const int level = GENERATE(range(-1, 4));
+    CAPTURE(name(identity), level);
+    const OpenDevice device;
+    const ParanoidOrSkip paranoid(level);
+    const Opened result = run_as(identity, {}, open_both);
+    const bool root = identity == Identity::root;
+    REQUIRE(result.attrs == (root ? 0 : -EACCES));
+    REQUIRE(result.reason ==
+            (root ? PERF_METAGROUP_REASON_NONE : PERF_METAGROUP_REASON_PERMISSION));
+    const bool allowed = root || (identity == Identity::monitor && level < 3) || level <= 0;
+    REQUIRE(result.perf_error == (allowed ? 0 : EACCES));
+    REQUIRE(result.by_template == 0);
+}
+
+TEST_CASE("A template that was received from one with more rights is refused", "[privilege]") {
+    const Identity identity = possible_identity();
+    CAPTURE(name(identity));
+    const OpenDevice device;
+    const Fd event(open_event(faults(), -1, 0, -1));
+    const int fd = event.get();
+    const auto result = run_as(identity, std::span(&fd, 1), [](std::span<const int> fds) {
+        const Meta meta;
+        SetRequest request(std::vector<int>{fds[0]}, {0});
+        const long opened = request.open(meta);
+        // It can attach the event itself.
+        return std::array<long, 3>{opened, request.arg.reason, meta.attach(fds)};
+    });
+    const bool root = identity == Identity::root;
+    REQUIRE(result == std::array<long, 3>{
+                          root ? 0 : -EACCES,
+                          root ? PERF_METAGROUP_REASON_NONE : PERF_METAGROUP_REASON_PERMISSION, 0});
+}
