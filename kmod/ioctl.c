@@ -36,6 +36,7 @@ static_assert(sizeof(struct perf_metagroup_sweep) == PERF_METAGROUP_SWEEP_SIZE_V
 static_assert(sizeof(struct perf_metagroup_mode) == PERF_METAGROUP_MODE_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_stream) == PERF_METAGROUP_STREAM_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_open_set) == PERF_METAGROUP_OPEN_SET_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_control) == PERF_METAGROUP_CONTROL_SIZE_VER1);
 
 static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 {
@@ -358,6 +359,8 @@ long mg_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
 		return mg_ioctl_stream(handle, uarg);
 	case PERF_METAGROUP_IOC_OPEN_SET:
 		return mg_ioctl_open_set(handle, uarg);
+	case PERF_METAGROUP_IOC_CONTROL:
+		return mg_ioctl_control_sets(handle, uarg);
 	case PERF_METAGROUP_IOC_ENABLE:
 		return mg_ioctl_control(handle, PERF_EVENT_IOC_ENABLE, arg);
 	case PERF_METAGROUP_IOC_DISABLE:

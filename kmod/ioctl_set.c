@@ -4,6 +4,7 @@
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
+#include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/perf_metagroup.h>
@@ -11,6 +12,7 @@
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
+#include "control.h"
 #include "copy.h"
 #include "group.h"
 #include "handle.h"
@@ -220,4 +222,46 @@ long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg)
 	mg_attach_end(&set.attach);
 	kvfree(set.attrs);
 	return err;
+}
+
+/**
+ * mg_ioctl_control_sets - CONTROL
+ * @handle:	the handle
+ * @uarg:	struct perf_metagroup_control
+ *
+ * Context: Process context, may sleep and fault. Takes mg_group.mutex.
+ * Return: as documented in uapi/linux/perf_metagroup.h.
+ */
+long mg_ioctl_control_sets(struct mg_handle *handle, void __user *uarg)
+{
+	struct mg_group *group = handle->group;
+	struct perf_metagroup_control arg;
+	struct mg_control control = { };
+	int err;
+
+	err = mg_copy_in(&arg, sizeof(arg), PERF_METAGROUP_CONTROL_SIZE_VER1, uarg);
+	if (err)
+		return err;
+	if (arg.flags || arg.reserved || arg.op > PERF_METAGROUP_RESET ||
+	    arg.nr_words > MG_MAX_CPU_WORDS || !arg.cpus != !arg.nr_words)
+		return -EINVAL;
+
+	err = mg_group_lock(group);
+	if (err)
+		return err;
+	control.op = arg.op;
+	if (arg.cpus) {
+		control.cpus = group->req_mask;
+		err = min(mg_copy_in_cpus(group->req_mask, u64_to_user_ptr(arg.cpus),
+					  arg.nr_words), 0);
+	}
+	if (!err) {
+		mg_control_sets(group, &control);
+		arg.begin = control.begin;
+		arg.end = control.end;
+		arg.skew = control.skew;
+		arg.members = control.members;
+	}
+	mg_group_unlock(group);
+	return err ?: mg_copy_out(uarg, &arg, sizeof(arg));
 }

@@ -7,5 +7,6 @@
 struct mg_handle;
 
 long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg);
+long mg_ioctl_control_sets(struct mg_handle *handle, void __user *uarg);
 
 #endif /* MG_IOCTL_SET_H */

@@ -17,9 +17,9 @@
  * @MG_VIEW_RESET:	its counts are 0, and its times go on
  */
 enum mg_view_op {
-	MG_VIEW_START,
-	MG_VIEW_STOP,
-	MG_VIEW_RESET,
+	MG_VIEW_START = PERF_METAGROUP_START,
+	MG_VIEW_STOP = PERF_METAGROUP_STOP,
+	MG_VIEW_RESET = PERF_METAGROUP_RESET,
 };
 
 /**

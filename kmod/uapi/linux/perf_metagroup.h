@@ -81,7 +81,7 @@
 #define PERF_METAGROUP_FEATURE_QUIET		_BITULL(3)	/* the mode */
 #define PERF_METAGROUP_FEATURE_SKIP_ISOLATED	_BITULL(4)	/* the mode */
 #define PERF_METAGROUP_FEATURE_STREAM		_BITULL(5)	/* the ioctl */
-#define PERF_METAGROUP_FEATURE_SET		_BITULL(6)	/* OPEN_SET */
+#define PERF_METAGROUP_FEATURE_SET		_BITULL(6)	/* OPEN_SET, CONTROL */
 
 /* Modes of a meta-group, see struct perf_metagroup_mode. A new one has none. */
 #define PERF_METAGROUP_MODE_QUIET		_BITUL(0)
@@ -398,6 +398,51 @@ struct perf_metagroup_open_set {
 };
 
 /**
+ * struct perf_metagroup_control - CONTROL: start, stop or reset sets, at one moment
+ * @size:	in: sizeof(struct)
+ * @flags:	in: 0
+ * @op:		in: PERF_METAGROUP_START, _STOP or _RESET
+ * @nr_words:	in: words at @cpus
+ * @cpus:	in: as in struct perf_metagroup_sweep; 0 for all CPUs
+ * @begin:	out: before the first CPU was interrupted, CLOCK_MONOTONIC in ns
+ * @end:	out: after the last CPU was done
+ * @skew:	out: ns between the first CPU and the last one
+ * @members:	out: number of members
+ * @reserved:	in: 0
+ *
+ * One broadcast interrupts all CPUs in @cpus that have members of sets, also those
+ * that are idle or isolated, and each does it for its own members.
+ *
+ * STOP:   a member goes on to show the same counts and times, with status OFF
+ * START:  it goes on from there
+ * RESET:  its counts are 0, and its times are as before
+ *
+ * The events stay on the PMU and go on counting: nobody else sees a difference, and
+ * no START fails for lack of a counter. Members that are in that state already, and
+ * perf groups, are not changed. ENABLE, DISABLE and RESET do the same to the sets
+ * of all CPUs, and then to perf groups what perf does.
+ *
+ *   EINVAL  unknown @op; more than 1024 words; an address without a size, or the
+ *           reverse
+ */
+struct perf_metagroup_control {
+	__u32	size;
+	__u32	flags;
+	__u32	op;
+	__u32	nr_words;
+	__u64	cpus;
+	__u64	begin;
+	__u64	end;
+	__u64	skew;
+	__u32	members;
+	__u32	reserved;
+};
+
+#define PERF_METAGROUP_START	0
+#define PERF_METAGROUP_STOP	1
+#define PERF_METAGROUP_RESET	2
+
+/**
  * struct perf_metagroup_detach - DETACH: remove one member
  * @size:	in: sizeof(struct)
  * @flags:	in: 0
@@ -638,6 +683,7 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_IOC_SET_MODE	_IO(0xBD, 9) /* perf_metagroup_mode */
 #define PERF_METAGROUP_IOC_STREAM	_IO(0xBD, 10) /* perf_metagroup_stream */
 #define PERF_METAGROUP_IOC_OPEN_SET	_IO(0xBD, 11) /* perf_metagroup_open_set */
+#define PERF_METAGROUP_IOC_CONTROL	_IO(0xBD, 12) /* perf_metagroup_control */
 
 /*
  * Sizes of the first version: the smallest size that is accepted, or, for
@@ -655,5 +701,6 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_MODE_SIZE_VER1		16
 #define PERF_METAGROUP_STREAM_SIZE_VER1		64
 #define PERF_METAGROUP_OPEN_SET_SIZE_VER1	64
+#define PERF_METAGROUP_CONTROL_SIZE_VER1	56
 
 #endif /* _UAPI_LINUX_PERF_METAGROUP_H */
