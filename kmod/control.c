@@ -21,7 +21,7 @@ struct mg_control_call {
 
 static bool mg_is_controlled(const struct mg_member *member, const struct mg_control *control)
 {
-	return member->view && member->id >= control->first;
+	return member->view && member->id >= control->first && member->id <= control->last;
 }
 
 static void mg_control_members(const struct mg_cpu *on_cpu, const struct mg_control *control,
@@ -122,6 +122,7 @@ int mg_control_all(struct mg_group *group, unsigned int perf_cmd)
 	struct mg_control control = {
 		.op = perf_cmd == PERF_EVENT_IOC_ENABLE ? MG_VIEW_START :
 		      perf_cmd == PERF_EVENT_IOC_DISABLE ? MG_VIEW_STOP : MG_VIEW_RESET,
+		.last = U32_MAX,
 	};
 	int err = mg_group_lock(group);
 

@@ -12,7 +12,8 @@ struct mg_group;
 /**
  * struct mg_control - members of sets that are controlled together
  * @op:		what is done
- * @first:	number of the first member; later ones as well
+ * @first:	number of the first member
+ * @last:	number of the last member
  * @cpus:	only members on these CPUs; NULL for all
  * @members:	result: number of members
  * @begin:	result: CLOCK_MONOTONIC before the first CPU was interrupted
@@ -22,6 +23,7 @@ struct mg_group;
 struct mg_control {
 	enum mg_view_op op;
 	u32 first;
+	u32 last;
 	const struct cpumask *cpus;
 	u32 members;
 	u64 begin;

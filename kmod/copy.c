@@ -137,7 +137,7 @@ static ssize_t mg_copy_raw(struct mg_group *group, const struct cpumask *req_mas
 		if (!mg_requested(member, req_mask))
 			continue;
 		record = mg_sink_record(&group->cpus.sink, member);
-		memcpy(to, record + 1, record->size);
+		memcpy(to, (const void *)record + record->header, record->size);
 		to += record->size;
 	}
 	total = to - group->raw;

@@ -105,6 +105,34 @@ put_file:
 	return ERR_PTR(err);
 }
 
+static struct mg_counter *mg_counter_alloc_kernel(u32 nr_events, int cpu)
+{
+	struct mg_counter *counter = kzalloc(sizeof(*counter), GFP_KERNEL_ACCOUNT);
+
+	if (!counter)
+		return NULL;
+	counter->kernel = kcalloc(nr_events, sizeof(*counter->kernel), GFP_KERNEL_ACCOUNT);
+	if (!counter->kernel) {
+		kfree(counter);
+		return NULL;
+	}
+	counter->nr_kernel = nr_events;
+	counter->cpu = cpu;
+	kref_init(&counter->refs);
+	return counter;
+}
+
+static struct mg_counter *mg_counter_opened(struct mg_counter *counter, u64 format, int err)
+{
+	if (err) {
+		kfree(counter->kernel);
+		kfree(counter);
+		return ERR_PTR(err);
+	}
+	mg_counter_init(counter, counter->kernel[0], format);
+	return counter;
+}
+
 /**
  * mg_counter_open_kernel - open kernel events on one CPU, all or none
  * @attrs:	what they count, see mg_attr_for_counting()
@@ -119,28 +147,33 @@ put_file:
 struct mg_counter *mg_counter_open_kernel(struct perf_event_attr *attrs, u32 nr_events,
 					  u64 format, int cpu, struct mg_failure *failure)
 {
-	struct mg_counter *counter;
-	int err = -ENOMEM;
+	struct mg_counter *counter = mg_counter_alloc_kernel(nr_events, cpu);
+	int err;
 
-	counter = kzalloc(sizeof(*counter), GFP_KERNEL_ACCOUNT);
 	if (!counter)
 		return ERR_PTR(-ENOMEM);
-	counter->kernel = kcalloc(nr_events, sizeof(*counter->kernel), GFP_KERNEL_ACCOUNT);
-	if (!counter->kernel)
-		goto free;
 	err = mg_kernel_open(counter->kernel, attrs, nr_events, cpu, failure);
-	if (err)
-		goto free;
-	counter->nr_kernel = nr_events;
-	counter->cpu = cpu;
-	kref_init(&counter->refs);
-	mg_counter_init(counter, counter->kernel[0], format);
-	return counter;
+	return mg_counter_opened(counter, format, err);
+}
 
-free:
-	kfree(counter->kernel);
-	kfree(counter);
-	return ERR_PTR(err);
+/**
+ * mg_counter_open_offline - get a counter for a CPU that is offline
+ * @nr_events:	number of its events, whose counts are 0
+ * @format:	read_format of the payload
+ * @cpu:	the CPU
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Return: a reference, or an ERR_PTR().
+ */
+struct mg_counter *mg_counter_open_offline(u32 nr_events, u64 format, int cpu)
+{
+	struct mg_counter *counter = mg_counter_alloc_kernel(nr_events, cpu);
+	int err;
+
+	if (!counter)
+		return ERR_PTR(-ENOMEM);
+	err = mg_kernel_open_dummies(counter->kernel, nr_events);
+	return mg_counter_opened(counter, format, err);
 }
 
 static void mg_counter_release(struct kref *refs)

@@ -124,6 +124,31 @@ void mg_cpus_replace_plan(struct mg_cpus *cpus, struct mg_member *member,
 	mg_member_unwrite(member);
 }
 
+/**
+ * mg_cpus_replace_counter - give a member other events of the same number
+ * @cpus:	the CPUs
+ * @member:	the member, whose CPU was offline; its old plan is freed
+ * @counter:	the new counter; the reference to it and to the old one change hands
+ * @plan:	its plan
+ *
+ * Context: mg_group.mutex is held, no handler runs. Takes mg_cpu.lock.
+ */
+void mg_cpus_replace_counter(struct mg_cpus *cpus, struct mg_member *member,
+			     struct mg_counter *counter, struct mg_plan *plan)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[member->cpu];
+	struct mg_plan *old = member->plan;
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	member->plan = plan;
+	member->counter = counter;
+	member->view->generation++;
+	raw_spin_unlock_irq(&on_cpu->lock);
+	mg_plan_free(old);
+	mg_member_unwrite(member);
+}
+
 /* Results of reading all members of a CPU. */
 #define MG_SOME_FAILED		BIT(0)	/* a member could not be read */
 #define MG_SOME_NEED_CPU	BIT(1)	/* a member can be read by this CPU only */

@@ -81,6 +81,8 @@ void mg_cpus_add(struct mg_cpus *cpus, struct mg_member *member, int cpu);
 void mg_cpus_remove(struct mg_cpus *cpus, struct mg_member *member);
 void mg_cpus_replace_plan(struct mg_cpus *cpus, struct mg_member *member,
 			  struct mg_plan *plan);
+void mg_cpus_replace_counter(struct mg_cpus *cpus, struct mg_member *member,
+			     struct mg_counter *counter, struct mg_plan *plan);
 
 void mg_cpu_read(void *info);
 void mg_cpu_read_remote(struct mg_cpus *cpus, int cpu, bool skip);

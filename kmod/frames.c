@@ -164,12 +164,14 @@ static void mg_record_init(const struct mg_member *member,
 {
 	*record = (struct perf_metagroup_record){
 		.frame = mg_member_frame_size(member),
-		.header = sizeof(*record),
+		.header = member->counter->record_size,
 		.status = PERF_METAGROUP_STALE,
 		.member = member->id,
 		.cpu = member->cpu,
 		.read_format = member->counter->read_format,
 	};
+	if (member->view)
+		mg_sink_set_record(record)->generation = member->view->generation;
 }
 
 /* Copy a record and its payload into a frame, which keeps its own size. */
@@ -178,7 +180,7 @@ static void mg_record_copy(struct perf_metagroup_record *to,
 {
 	u32 frame = to->frame;
 
-	memcpy(to, from, sizeof(*from) + from->size);
+	memcpy(to, from, from->header + from->size);
 	to->frame = frame;
 }
 

@@ -5,6 +5,7 @@
 #include <linux/slab.h>
 
 #include "attach.h"
+#include "follow.h"
 #include "group.h"
 #include "handle.h"
 #include "limit.h"
@@ -56,6 +57,7 @@ free_handle:
  */
 void mg_handle_destroy(struct mg_handle *handle)
 {
+	mg_follow_destroy(handle->follow);
 	mg_stream_destroy(handle->stream);
 	mg_group_put(handle->group);
 	mg_limit_put(handle->limit);

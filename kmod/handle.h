@@ -8,6 +8,7 @@
 struct cpumask;
 struct file;
 struct mg_attach;
+struct mg_follow;
 struct mg_group;
 struct mg_limit;
 struct mg_stream;
@@ -18,6 +19,8 @@ struct mg_stream;
  * @limit:	rate limit of the user who opened it, or NULL; a reference, constant
  * @stream:	the stream, or NULL before the first start; set once under
  *		mg_group.mutex
+ * @follow:	opens events of sets anew, or NULL before the first such set;
+ *		mg_group.mutex
  * @file:	the file whose private_data this is; constant
  * @format:	PERF_METAGROUP_FORMAT_*; READ_ONCE() and WRITE_ONCE()
  *
@@ -27,6 +30,7 @@ struct mg_handle {
 	struct mg_group *group;
 	struct mg_limit *limit;
 	struct mg_stream *stream;
+	struct mg_follow *follow;
 	const struct file *file;
 	u32 format;
 };

@@ -23,7 +23,7 @@
 #include "ioctl_set.h"
 #include "stream.h"
 
-/* The current version of each structure is the first one. */
+/* The current version of each structure. */
 static_assert(sizeof(struct perf_metagroup_snapshot) == PERF_METAGROUP_SNAPSHOT_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_record) == PERF_METAGROUP_RECORD_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_map) == PERF_METAGROUP_MAP_SIZE_VER1);
@@ -31,7 +31,9 @@ static_assert(sizeof(struct perf_metagroup_info) == PERF_METAGROUP_INFO_SIZE_VER
 static_assert(sizeof(struct perf_metagroup_attach) == PERF_METAGROUP_ATTACH_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_detach) == PERF_METAGROUP_DETACH_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_format) == PERF_METAGROUP_FORMAT_SIZE_VER1);
-static_assert(sizeof(struct perf_metagroup_member) == PERF_METAGROUP_MEMBER_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_member) == PERF_METAGROUP_MEMBER_SIZE_VER2);
+static_assert(sizeof(struct perf_metagroup_set_record) ==
+	      PERF_METAGROUP_SET_RECORD_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_sweep) == PERF_METAGROUP_SWEEP_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_mode) == PERF_METAGROUP_MODE_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_stream) == PERF_METAGROUP_STREAM_SIZE_VER1);
@@ -206,6 +208,10 @@ static long mg_ioctl_get_member(struct mg_handle *handle, void __user *uarg)
 	arg.events = info.nr_events;
 	arg.read_format = info.read_format;
 	arg.payload = info.payload;
+	arg.generation = info.generation;
+	arg.error = info.error;
+	arg.failed = info.failed;
+	arg.reason = info.reason;
 	err = mg_copy_out(uarg, &arg, sizeof(arg));
 	if (!err && max_ids &&
 	    copy_to_user(u64_to_user_ptr(arg.ids), ids,

@@ -4,16 +4,17 @@
  */
 #include <linux/capability.h>
 #include <linux/cpumask.h>
+#include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
 #include <linux/perf_metagroup.h>
 #include <linux/security.h>
-#include <linux/slab.h>
 #include <linux/uaccess.h>
 
 #include "control.h"
 #include "copy.h"
+#include "follow.h"
 #include "group.h"
 #include "handle.h"
 #include "ioctl_set.h"
@@ -69,7 +70,7 @@ static int mg_set_copy_attrs(struct mg_set *set, const char __user *uattrs, u32 
 		set->failure.reason = PERF_METAGROUP_REASON_PERMISSION;
 		return err;
 	}
-	for (i = 0; i < set->nr_events; i++, uattrs += stride) {
+	for (i = 0; i < set->spec->nr_events; i++, uattrs += stride) {
 		memset(&attr, 0, sizeof(attr));
 		err = mg_copy_attr(&attr, (struct perf_event_attr __user *)uattrs, stride);
 		if (err == -EFAULT)
@@ -81,7 +82,7 @@ static int mg_set_copy_attrs(struct mg_set *set, const char __user *uattrs, u32 
 			set->failure.reason = PERF_METAGROUP_REASON_ATTR;
 			return err;
 		}
-		mg_attr_for_counting(&set->attrs[i], &attr);
+		mg_attr_for_counting(&set->spec->attrs[i], &attr);
 	}
 	return 0;
 }
@@ -92,10 +93,10 @@ static int mg_set_copy_templates(struct mg_set *set, const s32 __user *ufds)
 	u32 i;
 	int err;
 
-	for (i = 0; i < set->nr_events; i++) {
+	for (i = 0; i < set->spec->nr_events; i++) {
 		if (get_user(fd, ufds + i))
 			return -EFAULT;
-		err = mg_attr_of_template(fd, &set->attrs[i], &set->failure.reason);
+		err = mg_attr_of_template(fd, &set->spec->attrs[i], &set->failure.reason);
 		if (err) {
 			set->failure.event = i;
 			return err;
@@ -104,19 +105,20 @@ static int mg_set_copy_templates(struct mg_set *set, const s32 __user *ufds)
 	return 0;
 }
 
-/* The CPUs of a set: those that the caller names, or all that are online. */
+/* The CPUs of a set: those that the caller names, or all. */
 static int mg_set_copy_cpus(struct cpumask *cpus, const struct perf_metagroup_open_set *arg)
 {
 	int err;
 
 	if (!arg->cpus) {
-		cpumask_copy(cpus, cpu_online_mask);
+		cpumask_copy(cpus, arg->flags & PERF_METAGROUP_SET_FOLLOW ?
+			     cpu_present_mask : cpu_online_mask);
 		return 0;
 	}
 	err = mg_copy_in_cpus(cpus, u64_to_user_ptr(arg->cpus), arg->nr_words);
 	if (err < 0)
 		return err;
-	return err || cpumask_empty(cpus) ? -EINVAL : 0;
+	return err || cpumask_empty(cpus) || !cpumask_subset(cpus, cpu_possible_mask) ? -EINVAL : 0;
 }
 
 static int mg_copy_out_set(const struct mg_set *set, struct perf_metagroup_open_set *arg,
@@ -149,7 +151,29 @@ static int mg_set_attach(struct mg_handle *handle, struct mg_set *set,
 		mg_set_commit(set, group);
 		mg_stream_update(handle->stream);
 	}
+	/* A CPU may have come online since. */
+	if (!err && set->follow)
+		mg_follow_update(handle->follow);
 	mg_group_unlock(group);
+	return err;
+}
+
+/* Follow from now on, for this set and further ones. */
+static int mg_set_follow(struct mg_handle *handle)
+{
+	int err = mg_group_lock(handle->group);
+	struct mg_follow *follow;
+
+	if (err)
+		return err;
+	if (!handle->follow) {
+		follow = mg_follow_create(handle->group);
+		if (IS_ERR(follow))
+			err = PTR_ERR(follow);
+		else
+			handle->follow = follow;
+	}
+	mg_group_unlock(handle->group);
 	return err;
 }
 
@@ -162,6 +186,8 @@ static int mg_set_open(struct mg_handle *handle, struct mg_set *set,
 	if (!zalloc_cpumask_var(&cpus, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
 	err = mg_set_copy_cpus(cpus, arg);
+	if (!err && set->follow)
+		err = mg_set_follow(handle);
 	if (!err)
 		err = arg->flags & PERF_METAGROUP_SET_TEMPLATES ?
 			mg_set_copy_templates(set, u64_to_user_ptr(arg->events)) :
@@ -179,7 +205,8 @@ static bool mg_open_set_is_valid(const struct perf_metagroup_open_set *arg)
 	if (arg->flags & PERF_METAGROUP_SET_TEMPLATES ? arg->stride :
 	    stride < PERF_ATTR_SIZE_VER0 || stride > PAGE_SIZE || stride % sizeof(u64))
 		return false;
-	return !(arg->flags & ~PERF_METAGROUP_SET_TEMPLATES) && arg->nr_events &&
+	return !(arg->flags & ~(PERF_METAGROUP_SET_TEMPLATES | PERF_METAGROUP_SET_FOLLOW)) &&
+	       arg->nr_events &&
 	       arg->nr_words <= MG_MAX_CPU_WORDS && !arg->cpus == !arg->nr_words &&
 	       arg->read_format < PERF_FORMAT_MAX && arg->read_format & PERF_FORMAT_GROUP;
 }
@@ -206,13 +233,13 @@ long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg)
 	if (arg.nr_events > PERF_METAGROUP_MAX_SET_EVENTS)
 		return -E2BIG;
 
-	set.nr_events = arg.nr_events;
 	set.format = arg.read_format;
+	set.follow = arg.flags & PERF_METAGROUP_SET_FOLLOW;
 	set.failure.event = arg.nr_events;
 	set.failure.cpu = PERF_METAGROUP_NO_CPU;
 	arg.count = 0;
-	set.attrs = kvcalloc(arg.nr_events, sizeof(*set.attrs), GFP_KERNEL_ACCOUNT);
-	err = set.attrs ? mg_set_open(handle, &set, &arg, uarg) : -ENOMEM;
+	set.spec = mg_spec_create(arg.nr_events);
+	err = set.spec ? mg_set_open(handle, &set, &arg, uarg) : -ENOMEM;
 	if (err) {
 		arg.count = 0;
 		set.attach.first = 0;
@@ -220,7 +247,7 @@ long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg)
 			err = -EFAULT;
 	}
 	mg_attach_end(&set.attach);
-	kvfree(set.attrs);
+	mg_spec_put(set.spec);
 	return err;
 }
 
@@ -236,7 +263,7 @@ long mg_ioctl_control_sets(struct mg_handle *handle, void __user *uarg)
 {
 	struct mg_group *group = handle->group;
 	struct perf_metagroup_control arg;
-	struct mg_control control = { };
+	struct mg_control control = { .last = U32_MAX };
 	int err;
 
 	err = mg_copy_in(&arg, sizeof(arg), PERF_METAGROUP_CONTROL_SIZE_VER1, uarg);

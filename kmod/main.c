@@ -4,6 +4,7 @@
 #include <linux/rcupdate.h>
 
 #include "chardev.h"
+#include "follow.h"
 #include "idle.h"
 #include "limit.h"
 #include "stream.h"
@@ -22,9 +23,18 @@ static int __init mg_init(void)
 	err = mg_stream_init();
 	if (err)
 		return err;
+	err = mg_follow_init();
+	if (err)
+		goto stream_exit;
 	err = misc_register(&mg_device);
 	if (err)
-		mg_stream_exit();
+		goto follow_exit;
+	return 0;
+
+follow_exit:
+	mg_follow_exit();
+stream_exit:
+	mg_stream_exit();
 	return err;
 }
 module_init(mg_init);
@@ -32,6 +42,7 @@ module_init(mg_init);
 static void __exit mg_exit(void)
 {
 	misc_deregister(&mg_device);
+	mg_follow_exit();
 	mg_stream_exit();
 	mg_idle_exit();
 	/* A sweep waits for mg_cpu.done, not until mg_cpu_read() has returned. */

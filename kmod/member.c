@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -46,10 +47,10 @@ put_counter:
 
 /**
  * mg_member_create_kernel - create a member with kernel events, not attached yet
- * @attrs:	what they count
- * @nr_events:	entries of @attrs
+ * @spec:	what they count
  * @format:	read_format of the payload
- * @cpu:	their CPU
+ * @cpu:	their CPU; it may be offline if @follow is set
+ * @follow:	its events are opened anew when its CPU comes online
  * @failure:	set if an event is the cause of an error
  *
  * It is stopped, and its counts are 0.
@@ -57,13 +58,18 @@ put_counter:
  * Context: Process context, may sleep.
  * Return: the member, or an ERR_PTR().
  */
-struct mg_member *mg_member_create_kernel(struct perf_event_attr *attrs, u32 nr_events,
-					  u64 format, int cpu, struct mg_failure *failure)
+struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int cpu,
+					  bool follow, struct mg_failure *failure)
 {
+	const struct mg_failure before = *failure;
 	struct mg_counter *counter;
 	struct mg_member *member;
 
-	counter = mg_counter_open_kernel(attrs, nr_events, format, cpu, failure);
+	counter = mg_counter_open_kernel(spec->attrs, spec->nr_events, format, cpu, failure);
+	if (follow && counter == ERR_PTR(-ENODEV) && !cpu_online(cpu)) {
+		*failure = before;
+		counter = mg_counter_open_offline(spec->nr_events, format, cpu);
+	}
 	if (IS_ERR(counter))
 		return ERR_CAST(counter);
 
@@ -71,8 +77,8 @@ struct mg_member *mg_member_create_kernel(struct perf_event_attr *attrs, u32 nr_
 	if (!member)
 		goto put_counter;
 	member->counter = counter;
-	member->plan = mg_plan_alloc(counter, nr_events);
-	member->view = mg_view_create(counter);
+	member->plan = mg_plan_alloc(counter, spec->nr_events);
+	member->view = mg_view_create(counter, follow ? spec : NULL);
 	if (!member->plan || !member->view)
 		goto free_member;
 	mg_kernel_plan(member->plan);
@@ -102,8 +108,12 @@ int mg_member_describe(const struct mg_member *member, struct mg_event_info *inf
 {
 	int err = mg_counter_describe_wait(member->counter, info, ids, max_ids);
 
-	if (member->view && member->view->stopped)
-		info->status = PERF_METAGROUP_OFF;
+	info->generation = 0;
+	info->error = 0;
+	info->failed = info->nr_events;
+	info->reason = PERF_METAGROUP_REASON_NONE;
+	if (member->view)
+		mg_view_describe(member->view, info, ids, max_ids);
 	return err;
 }
 

@@ -17,7 +17,7 @@
  *		constants are in the frame, or MG_NOTHING_WRITTEN; sweep
  * @cpu:	CPU whose list the member is on; mg_group.mutex
  * @id:		number; mg_group.mutex, constant once attached
- * @counter:	where the counts come from; a reference, constant
+ * @counter:	where the counts come from; a reference, replaced as @plan
  * @view:	what is shown of kernel events; NULL for a group; constant
  * @grow_error:	result of the last attempt to enlarge the frame; mg_group.mutex
  * @grow_after:	no new attempt before this time in jiffies; mg_group.mutex
@@ -54,8 +54,8 @@ static inline void mg_member_unwrite(struct mg_member *member)
 /* Bytes of a frame. It begins and ends at a cache line. */
 static inline u32 mg_frame_size(const struct mg_counter *counter, u32 capacity)
 {
-	return ALIGN(sizeof(struct perf_metagroup_record) +
-		     mg_payload_size(counter, capacity), SMP_CACHE_BYTES);
+	return ALIGN(counter->record_size + mg_payload_size(counter, capacity),
+		     SMP_CACHE_BYTES);
 }
 
 static inline u32 mg_member_frame_size(const struct mg_member *member)
@@ -64,8 +64,8 @@ static inline u32 mg_member_frame_size(const struct mg_member *member)
 }
 
 struct mg_member *mg_member_create(int fd, u32 *reason);
-struct mg_member *mg_member_create_kernel(struct perf_event_attr *attrs, u32 nr_events,
-					  u64 format, int cpu, struct mg_failure *failure);
+struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int cpu,
+					  bool follow, struct mg_failure *failure);
 int mg_member_describe(const struct mg_member *member, struct mg_event_info *info,
 		       u64 *ids, u32 max_ids);
 int mg_member_claim(struct mg_member **members, u32 count, u32 *failed);

@@ -104,7 +104,7 @@ void mg_event_wait_moved(struct perf_event *event)
 
 /**
  * mg_counter_init - set the leader of a counter and the layout of its payload
- * @counter:	zeroed
+ * @counter:	zeroed, except for @kernel
  * @leader:	leader of the group, or the first kernel event
  * @format:	read_format of the payload
  */
@@ -126,6 +126,8 @@ void mg_counter_init(struct mg_counter *counter, struct perf_event *leader, u64 
 	counter->lost_word = counter->id_word + id;
 	counter->stride = 1 + id + lost;
 	counter->header_words = enabled + running + group;
+	counter->record_size = counter->kernel ? sizeof(struct perf_metagroup_set_record) :
+						 sizeof(struct perf_metagroup_record);
 }
 
 /* Events that a payload has words for. ctx->lock is held. */

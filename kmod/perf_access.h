@@ -29,14 +29,7 @@ struct mg_member;
 /**
  * struct mg_counter - where the counts of a member come from
  * @leader:		leader of a perf group, or the first kernel event; constant
- * @file:		file of the leader; a reference, which keeps it; or NULL; constant
- * @kernel:		kernel events, which count on @cpu; or NULL; constant
- * @nr_kernel:		entries of @kernel; constant
- * @cpu:		CPU of the kernel events; constant
  * @id:			identifier of the leader; constant
- * @refs:		references; see counter.c
- * @node:		entry in the table of counters; mg_counters_mutex
- * @owner:		the attached member, or NULL; mg_claims_mutex
  * @read_format:	of the payload; constant
  * @count_word:		index of the leader's count in the payload; constant
  * @running_word:	index of total_time_running; constant
@@ -44,8 +37,16 @@ struct mg_member;
  * @lost_word:		index of the leader's lost samples; constant
  * @stride:		words from one event's count to the next one's; constant
  * @header_words:	words of the payload that belong to no event; constant
+ * @record_size:	bytes of a record before its payload; constant
  * @shown_enabled:	last total_time_enabled that was returned; ctx->lock
  * @shown_running:	last total_time_running that was returned; ctx->lock
+ * @kernel:		kernel events, which count on @cpu; or NULL; constant
+ * @nr_kernel:		entries of @kernel; constant
+ * @cpu:		CPU of the kernel events; constant
+ * @file:		file of the leader; a reference, which keeps it; or NULL; constant
+ * @refs:		references; see counter.c
+ * @node:		entry in the table of counters; mg_counters_mutex
+ * @owner:		the attached member, or NULL; mg_claims_mutex
  *
  * The layout of a payload is that of perf_event_read_format in
  * <linux/perf_event.h>. @shown_enabled and @shown_running are used only for
@@ -53,14 +54,7 @@ struct mg_member;
  */
 struct mg_counter {
 	struct perf_event *leader;
-	struct file *file;
-	struct perf_event **kernel;
-	u32 nr_kernel;
-	int cpu;
 	u64 id;
-	struct kref refs;
-	struct hlist_node node;
-	const struct mg_member *owner;
 	u8 read_format;
 	u8 count_word;
 	u8 running_word;
@@ -68,8 +62,16 @@ struct mg_counter {
 	u8 lost_word;
 	u8 stride;
 	u8 header_words;
+	u8 record_size;
 	u64 shown_enabled;
 	u64 shown_running;
+	struct perf_event **kernel;
+	u32 nr_kernel;
+	int cpu;
+	struct file *file;
+	struct kref refs;
+	struct hlist_node node;
+	const struct mg_member *owner;
 };
 
 /**
@@ -166,6 +168,10 @@ struct mg_now {
  * @nr_in_payload:	events that a payload has words for
  * @payload:		bytes of a payload
  * @cpu:		CPU of the leader
+ * @generation:		how often the events have been opened anew
+ * @error:		errno of the last attempt to do so, or 0
+ * @failed:		index of the event that was the cause
+ * @reason:		PERF_METAGROUP_REASON_*
  */
 struct mg_event_info {
 	u64 read_format;
@@ -174,6 +180,10 @@ struct mg_event_info {
 	u32 nr_in_payload;
 	u32 payload;
 	int cpu;
+	u32 generation;
+	u32 error;
+	u32 failed;
+	u32 reason;
 };
 
 /**

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/minmax.h>
-#include <linux/sched/signal.h>
 #include <linux/string.h>
 
 #include "compat/perf_event.h"
@@ -227,6 +227,46 @@ int mg_kernel_open(struct perf_event **events, struct perf_event_attr *attrs, u3
 		mg_kernel_close(events, i);
 	}
 	return err;
+}
+
+/**
+ * mg_kernel_open_dummies - open events in place of those of a CPU that is offline
+ * @events:	result
+ * @nr_events:	entries of @events
+ *
+ * They are on another CPU, and so OFFLINE as if their PMU had moved them there.
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Return: 0 or an error.
+ */
+int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
+	};
+	u32 i;
+
+	for (i = 0; i < nr_events; i++) {
+		events[i] = perf_event_create_kernel_counter(&attr, cpumask_first(cpu_online_mask),
+							     NULL, NULL, NULL);
+		if (IS_ERR(events[i])) {
+			mg_kernel_close(events, i);
+			return PTR_ERR(events[i]);
+		}
+	}
+	return 0;
+}
+
+/**
+ * mg_kernel_is_opened - check whether the events are no dummies
+ * @counter:	the counter, which has kernel events
+ */
+bool mg_kernel_is_opened(const struct mg_counter *counter)
+{
+	return READ_ONCE(counter->leader->cpu) == counter->cpu;
 }
 
 /**

@@ -30,6 +30,8 @@ int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason);
 
 int mg_kernel_open(struct perf_event **events, struct perf_event_attr *attrs, u32 nr_events,
 		   int cpu, struct mg_failure *failure);
+int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events);
+bool mg_kernel_is_opened(const struct mg_counter *counter);
 void mg_kernel_close(struct perf_event **events, u32 nr_events);
 void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *info,
 			u64 *ids, u32 max_ids);

@@ -87,6 +87,8 @@ static void mg_write_void(struct mg_member *member, const struct mg_sink *sink, 
 	struct perf_metagroup_record *record = mg_sink_record(sink, member);
 
 	member->written[sink->copy] = MG_NOTHING_WRITTEN;
+	if (member->view)
+		mg_sink_set_record(record)->generation = member->view->generation;
 	record->cpu = member->cpu;
 	record->size = 0;
 	record->status = status;
@@ -98,7 +100,7 @@ static void mg_write_record(struct mg_member *member, const struct mg_sink *sink
 {
 	struct perf_metagroup_record *record = mg_sink_record(sink, member);
 	const struct mg_plan *plan = member->plan;
-	u64 *payload = (u64 *)(record + 1);
+	u64 *payload = (void *)record + member->counter->record_size;
 
 	if (status == PERF_METAGROUP_ERROR) {
 		mg_write_void(member, sink, status, now);
@@ -115,8 +117,10 @@ static void mg_write_record(struct mg_member *member, const struct mg_sink *sink
 	record->status = status;
 	record->time = now->mono;
 	mg_write_payload(plan, ctx, now->perf, payload);
-	if (member->view)
+	if (member->view) {
 		mg_view_apply(member->view, member->counter, payload);
+		mg_sink_set_record(record)->generation = member->view->generation;
+	}
 }
 
 /**

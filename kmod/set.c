@@ -14,7 +14,7 @@
 
 /**
  * mg_set_prepare - open the events on all CPUs
- * @set:	with @attrs, @nr_events and @format; @attach is zeroed
+ * @set:	with @spec, @format and @follow; @attach is zeroed
  * @cpus:	the CPUs
  *
  * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
@@ -24,6 +24,7 @@ int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
 {
 	struct mg_attach *attach = &set->attach;
 	struct mg_member *member;
+	bool opened = false;
 	int cpu;
 
 	attach->members = kvcalloc(cpumask_weight(cpus), sizeof(*attach->members),
@@ -34,13 +35,15 @@ int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus) {
 		if (signal_pending(current))
 			return -EINTR;
-		member = mg_member_create_kernel(set->attrs, set->nr_events, set->format, cpu,
+		member = mg_member_create_kernel(set->spec, set->format, cpu, set->follow,
 						 &set->failure);
 		if (IS_ERR(member))
 			return PTR_ERR(member);
 		attach->members[attach->nr_members++] = member;
+		/* Perf has not seen the attrs before. */
+		opened |= mg_kernel_is_opened(member->counter);
 	}
-	return 0;
+	return opened ? 0 : -ENODEV;
 }
 
 /**
@@ -53,7 +56,11 @@ int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
  */
 void mg_set_commit(struct mg_set *set, struct mg_group *group)
 {
-	struct mg_control start = { .op = MG_VIEW_START, .first = set->attach.first };
+	struct mg_control start = {
+		.op = MG_VIEW_START,
+		.first = set->attach.first,
+		.last = U32_MAX,
+	};
 
 	/* Nobody else has these counters. */
 	mg_attach_commit(&set->attach, group);

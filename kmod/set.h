@@ -5,24 +5,24 @@
 #include <linux/types.h>
 
 #include "attach.h"
-#include "perf_kernel.h"
+#include "view.h"
 
 struct cpumask;
-struct perf_event_attr;
+struct mg_group;
 
 /**
  * struct mg_set - events to be opened on many CPUs, all or none
  * @attach:	the members, one for each CPU
- * @attrs:	what the events count
- * @nr_events:	entries of @attrs
+ * @spec:	what the events count; a reference
  * @format:	read_format of the payloads
+ * @follow:	CPUs may be offline
  * @failure:	why it could not be opened
  */
 struct mg_set {
 	struct mg_attach attach;
-	struct perf_event_attr *attrs;
-	u32 nr_events;
+	struct mg_spec *spec;
 	u64 format;
+	bool follow;
 	struct mg_failure failure;
 };
 

@@ -2,6 +2,7 @@
 #ifndef MG_SINK_H
 #define MG_SINK_H
 
+#include <linux/kernel.h>
 #include <linux/types.h>
 
 #include "member.h"
@@ -23,6 +24,13 @@ static inline struct perf_metagroup_record *
 mg_sink_record(const struct mg_sink *sink, const struct mg_member *member)
 {
 	return sink->base + member->offset;
+}
+
+/* The record of a member of a set. */
+static inline struct perf_metagroup_set_record *
+mg_sink_set_record(struct perf_metagroup_record *record)
+{
+	return container_of(record, struct perf_metagroup_set_record, record);
 }
 
 #endif /* MG_SINK_H */

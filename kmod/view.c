@@ -1,31 +1,74 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/errno.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
-#include "perf_kernel.h"
 #include "perf_read.h"
 #include "view.h"
 
 /**
+ * mg_spec_create - allocate the description of a set's events
+ * @nr_events:	number of events
+ *
+ * Context: Process context, may sleep.
+ * Return: a reference, or NULL.
+ */
+struct mg_spec *mg_spec_create(u32 nr_events)
+{
+	struct mg_spec *spec;
+
+	spec = kvzalloc(struct_size(spec, attrs, nr_events), GFP_KERNEL_ACCOUNT);
+	if (!spec)
+		return NULL;
+	kref_init(&spec->refs);
+	spec->nr_events = nr_events;
+	return spec;
+}
+
+static void mg_spec_free(struct kref *refs)
+{
+	kvfree(container_of(refs, struct mg_spec, refs));
+}
+
+/**
+ * mg_spec_put - drop a reference
+ * @spec:	the description, or NULL
+ */
+void mg_spec_put(struct mg_spec *spec)
+{
+	if (spec)
+		kref_put(&spec->refs, mg_spec_free);
+}
+
+/**
  * mg_view_create - create a view that is stopped and shows 0
  * @counter:	the counter, which has kernel events
+ * @spec:	their description if they may be opened anew, or NULL
  *
  * Context: Process context, may sleep.
  * Return: the view, or NULL.
  */
-struct mg_view *mg_view_create(const struct mg_counter *counter)
+struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec)
 {
 	u32 words = mg_payload_size(counter, counter->nr_kernel) / sizeof(u64);
 	struct mg_view *view;
+	u32 i;
 
-	view = kzalloc(struct_size(view, payload, words + counter->nr_kernel),
+	view = kzalloc(struct_size(view, payload, words + 2 * counter->nr_kernel),
 		       GFP_KERNEL_ACCOUNT);
 	if (!view)
 		return NULL;
 	view->stopped = true;
 	view->counts = view->payload + words;
+	view->ids = view->counts + counter->nr_kernel;
+	for (i = 0; i < counter->nr_kernel; i++)
+		view->ids[i] = counter->kernel[i]->id;
+	if (spec)
+		kref_get(&spec->refs);
+	view->spec = spec;
+	view->failure.event = counter->nr_kernel;
 	return view;
 }
 
@@ -35,6 +78,8 @@ struct mg_view *mg_view_create(const struct mg_counter *counter)
  */
 void mg_view_destroy(struct mg_view *view)
 {
+	if (view)
+		mg_spec_put(view->spec);
 	kfree(view);
 }
 
@@ -76,9 +121,13 @@ static u64 mg_time_since(u64 time, u64 baseline)
 void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter, u64 *payload)
 {
 	u64 *count = payload + counter->count_word;
+	u64 *id = payload + counter->id_word;
 	struct mg_times times = { .enabled = view->enabled, .running = view->running };
 	u32 i;
 
+	if (unlikely(view->generation) && counter->read_format & PERF_FORMAT_ID)
+		for (i = 0; i < counter->nr_kernel; i++, id += counter->stride)
+			*id = view->ids[i];
 	if (unlikely(view->stopped)) {
 		mg_write_times(counter, times, payload);
 		for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
@@ -92,6 +141,30 @@ void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter,
 	mg_write_times(counter, times, payload);
 	for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
 		*count -= view->counts[i];
+}
+
+/**
+ * mg_view_describe - change a description of kernel events to that of their view
+ * @view:	the view
+ * @info:	the description
+ * @ids:	ids of the events
+ * @max_ids:	entries of @ids
+ *
+ * Context: mg_group.mutex is held.
+ */
+void mg_view_describe(const struct mg_view *view, struct mg_event_info *info, u64 *ids,
+		      u32 max_ids)
+{
+	u32 i;
+
+	if (view->stopped)
+		info->status = PERF_METAGROUP_OFF;
+	info->generation = view->generation;
+	info->error = -view->error;
+	info->failed = view->failure.event;
+	info->reason = view->failure.reason;
+	for (i = 0; i < min(max_ids, info->nr_events); i++)
+		ids[i] = view->ids[i];
 }
 
 /*

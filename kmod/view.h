@@ -6,9 +6,10 @@
 #ifndef MG_VIEW_H
 #define MG_VIEW_H
 
+#include <linux/kref.h>
 #include <linux/types.h>
 
-#include "perf_access.h"
+#include "perf_kernel.h"
 
 /**
  * enum mg_view_op - what is done to a view
@@ -23,30 +24,59 @@ enum mg_view_op {
 };
 
 /**
+ * struct mg_spec - the events of a set, kept to open them anew
+ * @refs:	references
+ * @nr_events:	entries of @attrs
+ * @attrs:	what the events count; constant
+ */
+struct mg_spec {
+	struct kref refs;
+	u32 nr_events;
+	struct perf_event_attr attrs[];
+};
+
+/**
  * struct mg_view - what a member shows of its kernel events
  * @stopped:	@enabled, @running and @counts are shown; else they are what is
  *		subtracted
  * @enabled:	total_time_enabled
  * @running:	total_time_running
  * @counts:	counts, one for each event
+ * @ids:	identifiers of the first events, one for each
+ * @generation:	how often the events have been opened anew
+ * @spec:	to open them anew; a reference, or NULL; constant
+ * @round:	of the last attempt, see mg_follow.round; mg_group.mutex
+ * @error:	result of the last attempt; mg_group.mutex
+ * @failure:	its cause; mg_group.mutex
  * @payload:	scratch
  *
- * Written on the CPU of the events with interrupts off, or, while it is offline,
- * with mg_group.mutex held. Read likewise.
+ * All but the last ones are written on the CPU of the events with interrupts off,
+ * or, while it is offline, with mg_group.mutex held. Read likewise.
  */
 struct mg_view {
 	bool stopped;
 	u64 enabled;
 	u64 running;
 	u64 *counts;
+	u64 *ids;
+	u32 generation;
+	struct mg_spec *spec;
+	u32 round;
+	int error;
+	struct mg_failure failure;
 	u64 payload[];
 };
 
-struct mg_view *mg_view_create(const struct mg_counter *counter);
+struct mg_spec *mg_spec_create(u32 nr_events);
+void mg_spec_put(struct mg_spec *spec);
+
+struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec);
 void mg_view_destroy(struct mg_view *view);
 int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
 		   struct perf_event_context *ctx, int cpu, u32 *status);
 void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter, u64 *payload);
+void mg_view_describe(const struct mg_view *view, struct mg_event_info *info, u64 *ids,
+		      u32 max_ids);
 void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_view_op op,
 		     int cpu, u64 clock);
 

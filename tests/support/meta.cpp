@@ -216,6 +216,7 @@ Framed take_apart(const Bytes& bytes, bool swept) {
                "a record is of before the beginning of its sweep");
         const unsigned char* const payload = bytes.data() + offset + record.header;
         frame.payload.assign(payload, payload + record.size);
+        frame.header.assign(payload - record.header, payload);
         framed.frames.push_back(std::move(frame));
         offset += record.frame;
     }

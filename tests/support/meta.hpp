@@ -75,6 +75,7 @@ class OpenDevice {
 struct Frame {
     perf_metagroup_record record;
     Bytes payload;
+    Bytes header = {};  // record.header bytes
 };
 
 struct Framed {

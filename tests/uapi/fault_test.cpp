@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "fixtures.hpp"
+#include "support/set.hpp"
 
 using namespace metagroup::test;
 
@@ -214,6 +215,23 @@ TEST_CASE_METHOD(Faults, "A mapping without memory fails, and the next one shows
             std::memcpy(&head, bytes + map.offset[map.version % 2], sizeof(head));
             REQUIRE(head.count == kGroups);
             REQUIRE(::munmap(at, size) == 0);
+        });
+    REQUIRE(counts.no_memory > 0);
+}
+
+TEST_CASE_METHOD(Faults,
+                 "OPEN_SET without memory opens nothing, and the next one opens the set",
+                 "[fault]") {
+    SetRequest request(
+        {software_event(PERF_COUNT_SW_CPU_CLOCK, 0), software_event(PERF_COUNT_SW_PAGE_FAULTS, 0)});
+    request.arg.flags = GENERATE(0U, PERF_METAGROUP_SET_FOLLOW);
+    const auto counts = fail_each(
+        "set", [&] { return World(groups, 2); },
+        [&](const World& world) { return request.open(world.meta); },
+        [&](const World& world) {
+            REQUIRE(request.arg.count == online_cpus().size());
+            for (unsigned i = 0; i < request.arg.count; ++i)
+                REQUIRE(world.meta.detach(request.arg.first + i) == 0);
         });
     REQUIRE(counts.no_memory > 0);
 }

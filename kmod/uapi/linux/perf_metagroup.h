@@ -98,6 +98,7 @@
 
 /* perf_metagroup_open_set.flags, and limits */
 #define PERF_METAGROUP_SET_TEMPLATES		_BITUL(0)	/* descriptors, not attrs */
+#define PERF_METAGROUP_SET_FOLLOW		_BITUL(1)	/* CPUs that come online */
 #define PERF_METAGROUP_MAX_SET_EVENTS		64
 #define PERF_METAGROUP_NO_CPU			0xffffffffU
 
@@ -114,8 +115,8 @@
  * ERROR     a pinned event that could not be put on the PMU; no payload. All events
  *           of a set are pinned, and one is enough
  * OFFLINE   its CPU went offline, which dissolves event groups for good, also
- *           when the CPU comes back; the payload is the leader's last count, or
- *           those of all events of a set
+ *           when the CPU comes back (but see PERF_METAGROUP_SET_FOLLOW); the payload
+ *           is the leader's last count, or those of all events of a set
  * REVOKED   its PMU was unregistered; the payload is the last counts
  * STALE     it could not be read in this sweep; no payload
  * IDLE      counting, but its CPU is idle and was not woken (QUIET); the payload
@@ -187,6 +188,21 @@ struct perf_metagroup_record {
 	__u64	time;
 	__u32	read_format;
 	__u32	size;
+};
+
+/**
+ * struct perf_metagroup_set_record - header of a frame of a member of a set
+ * @record:	header of all frames; its @header is that of this structure
+ * @generation:	how often the events have been opened anew (FOLLOW)
+ * @reserved:	0
+ *
+ * Between two records with different @generation, the CPU was offline for a time,
+ * which is in neither counts nor times.
+ */
+struct perf_metagroup_set_record {
+	struct perf_metagroup_record record;
+	__u32	generation;
+	__u32	reserved;
 };
 
 /**
@@ -354,6 +370,14 @@ struct perf_metagroup_attach {
  * counts and times begin at 0 when the call succeeds, at one moment for each CPU.
  * That every event is on the PMU is checked before; else EBUSY is returned.
  *
+ * With PERF_METAGROUP_SET_FOLLOW, CPUs that are offline become members as well, with
+ * status OFFLINE and counts of 0; without @cpus, all CPUs that are present. When
+ * a CPU comes online, its events are opened anew, soon after, and the generation of
+ * its record rises. Counts and times go on from where they were, and identifiers
+ * are the same. Where the events cannot be opened the member stays OFFLINE, and
+ * GET_MEMBER has the reason; they are tried again when a CPU comes online. At least
+ * one CPU must be online.
+ *
  * Of an attr, or of that of a template, these fields are used: type, config, config1
  * and further ones, bp_type, exclude_user, exclude_kernel, exclude_hv, exclude_idle,
  * exclude_host and exclude_guest. The others of an attr are checked as far as they
@@ -376,7 +400,7 @@ struct perf_metagroup_attach {
  *   EBUSY   a PMU has no counter for an event
  *   E2BIG   an attr is too large, which sets its size field; @nr_events is too large;
  *           or as for ATTACH
- *   ENODEV  a CPU is not online
+ *   ENODEV  a CPU is not online; with PERF_METAGROUP_SET_FOLLOW, no CPU is
  *   ENOENT, EOPNOTSUPP and others  as perf_event_open(2) returns for that event
  *   ENOSPC  no numbers are left
  *   ENOMEM  no memory
@@ -489,6 +513,10 @@ struct perf_metagroup_format {
  * @max_ids:		in: entries at @ids
  * @ids:		in: address of __u64[@max_ids], or 0; receives the identifiers
  *			(PERF_EVENT_IOC_ID) of the events, the leader first
+ * @generation:		out: as in struct perf_metagroup_set_record, else 0
+ * @error:		out: errno of the last attempt to open its events anew, or 0
+ * @failed:		out: index of the event that was the cause, else @events
+ * @reason:		out: PERF_METAGROUP_REASON_* for that event
  *
  *   ENOENT  no such member
  *   EAGAIN  it was moved to another CPU at each attempt
@@ -505,6 +533,10 @@ struct perf_metagroup_member {
 	__u32	payload;
 	__u32	max_ids;
 	__u64	ids;
+	__u32	generation;
+	__u32	error;
+	__u32	failed;
+	__u32	reason;
 };
 
 /**
@@ -691,12 +723,14 @@ struct perf_metagroup_stream {
  */
 #define PERF_METAGROUP_SNAPSHOT_SIZE_VER1	64
 #define PERF_METAGROUP_RECORD_SIZE_VER1		32
+#define PERF_METAGROUP_SET_RECORD_SIZE_VER1	40
 #define PERF_METAGROUP_MAP_SIZE_VER1		64
 #define PERF_METAGROUP_INFO_SIZE_VER1		80
 #define PERF_METAGROUP_ATTACH_SIZE_VER1		32
 #define PERF_METAGROUP_DETACH_SIZE_VER1		16
 #define PERF_METAGROUP_FORMAT_SIZE_VER1		16
 #define PERF_METAGROUP_MEMBER_SIZE_VER1		48
+#define PERF_METAGROUP_MEMBER_SIZE_VER2		64	/* generation to reason */
 #define PERF_METAGROUP_SWEEP_SIZE_VER1		40
 #define PERF_METAGROUP_MODE_SIZE_VER1		16
 #define PERF_METAGROUP_STREAM_SIZE_VER1		64
