@@ -48,8 +48,7 @@ int mg_event_check_leader(struct perf_event *event, u32 *reason)
 		*reason = PERF_METAGROUP_REASON_SIBLING;
 		return -EINVAL;
 	}
-	if (READ_ONCE(event->attach_state) & PERF_ATTACH_TASK ||
-	    READ_ONCE(event->cpu) < 0) {
+	if (mg_event_is_of_task(event)) {
 		*reason = PERF_METAGROUP_REASON_TASK;
 		return -EINVAL;
 	}

@@ -233,6 +233,12 @@ static inline bool mg_status_is_dissolved(u32 status)
 	return status == PERF_METAGROUP_OFFLINE || status == PERF_METAGROUP_REVOKED;
 }
 
+/* Return true if @event counts a task, on all CPUs or on one. */
+static inline bool mg_event_is_of_task(const struct perf_event *event)
+{
+	return READ_ONCE(event->attach_state) & PERF_ATTACH_TASK || READ_ONCE(event->cpu) < 0;
+}
+
 /**
  * mg_counter_cpu - the CPU that a counter counts on
  * @counter:	the counter

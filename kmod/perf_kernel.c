@@ -54,7 +54,7 @@ static int mg_attr_of_file(const struct file *file, struct perf_event *event,
 		*reason = PERF_METAGROUP_REASON_NOT_PERF;
 		return -EINVAL;
 	}
-	if (READ_ONCE(event->attach_state) & PERF_ATTACH_TASK || READ_ONCE(event->cpu) < 0) {
+	if (mg_event_is_of_task(event)) {
 		*reason = PERF_METAGROUP_REASON_TASK;
 		return -EINVAL;
 	}

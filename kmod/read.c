@@ -220,17 +220,23 @@ int mg_read_idle(struct mg_member *member, const struct mg_now *now,
 	return ret;
 }
 
-static int mg_idle_refresh_kernel(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
-				  struct mg_budget *budget)
+static int mg_idle_spend(const struct mg_plan *plan, struct mg_budget *budget)
 {
-	u32 status;
-
 	if (!plan->idle_stable)
 		return -EBUSY;
 	if (plan->nr_reads > budget->events)
 		return -ENOSPC;
 	budget->events -= plan->nr_reads;
-	return min(mg_kernel_refresh(plan, ctx, cpu, &status), 0);
+	return 0;
+}
+
+static int mg_idle_refresh_kernel(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+				  struct mg_budget *budget)
+{
+	u32 status;
+
+	return mg_idle_spend(plan, budget) ?:
+		min(mg_kernel_refresh(plan, ctx, cpu, &status), 0);
 }
 
 /**
@@ -247,8 +253,6 @@ static int mg_idle_refresh_kernel(struct mg_plan *plan, struct perf_event_contex
 int mg_idle_refresh(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
 		    struct mg_budget *budget)
 {
-	int err;
-
 	if (!budget->members)
 		return -ENOSPC;
 	budget->members--;
@@ -256,13 +260,5 @@ int mg_idle_refresh(struct mg_plan *plan, struct perf_event_context *ctx, int cp
 		return mg_idle_refresh_kernel(plan, ctx, cpu, budget);
 	if (!mg_counts_on(plan, cpu))
 		return 0;
-	err = mg_plan_update(plan);
-	if (err)
-		return err;
-	if (!plan->idle_stable)
-		return -EBUSY;
-	if (plan->nr_reads > budget->events)
-		return -ENOSPC;
-	budget->events -= plan->nr_reads;
-	return mg_refresh(plan);
+	return mg_plan_update(plan) ?: mg_idle_spend(plan, budget) ?: mg_refresh(plan);
 }
