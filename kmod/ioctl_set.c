@@ -235,6 +235,7 @@ long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg)
 
 	set.format = arg.read_format;
 	set.follow = arg.flags & PERF_METAGROUP_SET_FOLLOW;
+	set.limit = handle->limit;
 	set.failure.event = arg.nr_events;
 	set.failure.cpu = PERF_METAGROUP_NO_CPU;
 	arg.count = 0;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A sweep interrupts many CPUs, so a user without CAP_PERFMON may sweep only
- * max_sweep_rate times per second, and may have MG_LIMIT_STREAMS streams. All
- * handles of a user share these limits.
+ * max_sweep_rate times per second, and may have MG_LIMIT_STREAMS streams. The
+ * events of sets have no descriptors that RLIMIT_NOFILE counts, and perf does not
+ * account their memory, so such a user has at most max_set_events. All handles of a
+ * user share these limits.
  *
  * The algorithm of the rate is GCRA: @due advances by 1 s / rate with each sweep and
  * never lags behind the clock. A sweep may run up to MG_LIMIT_BURST before @due.
@@ -33,19 +35,26 @@ module_param(max_sweep_rate, uint, 0644);
 MODULE_PARM_DESC(max_sweep_rate,
 		 "sweeps per second of a user without CAP_PERFMON, 0 for no limit (100000)");
 
+static unsigned int max_set_events = 65536;
+module_param(max_set_events, uint, 0644);
+MODULE_PARM_DESC(max_set_events,
+		 "events in sets of a user without CAP_PERFMON, on all CPUs together (65536)");
+
 /**
  * struct mg_limit - the limits of one user
  * @list:	entry in the list of limits; mg_limits_mutex
- * @handles:	open handles that use the limit; mg_limits_mutex
+ * @uses:	open handles, and members of sets, that use the limit; mg_limits_mutex
  * @user:	the user; constant
  * @streams:	running streams; atomic
+ * @events:	events in sets; mg_limits_mutex
  * @due:	when the next sweep is due, CLOCK_MONOTONIC in ns; atomic
  */
 struct mg_limit {
 	struct list_head list;
-	unsigned int handles;
+	unsigned int uses;
 	kuid_t user;
 	atomic_t streams;
+	unsigned int events;
 	atomic64_t due;
 };
 
@@ -68,7 +77,7 @@ static kuid_t mg_limit_user(void)
 
 /*
  * Find the limit of @user, and free those that are unused on the way. A limit
- * without handles stays until @due has passed, so that closing and opening a
+ * that is not used stays until @due has passed, so that closing and opening a
  * handle does not reset it.
  */
 static struct mg_limit *mg_limit_find(kuid_t user)
@@ -79,7 +88,7 @@ static struct mg_limit *mg_limit_find(kuid_t user)
 	list_for_each_entry_safe(limit, next, &mg_limits, list) {
 		if (uid_eq(limit->user, user)) {
 			found = limit;
-		} else if (!limit->handles && atomic64_read(&limit->due) <= now) {
+		} else if (!limit->uses && atomic64_read(&limit->due) <= now) {
 			list_del(&limit->list);
 			kfree(limit);
 		}
@@ -114,7 +123,7 @@ struct mg_limit *mg_limit_get(void)
 		limit->user = user;
 		list_add(&limit->list, &mg_limits);
 	}
-	limit->handles++;
+	limit->uses++;
 unlock:
 	mutex_unlock(&mg_limits_mutex);
 	return limit;
@@ -131,7 +140,51 @@ void mg_limit_put(struct mg_limit *limit)
 	if (!limit)
 		return;
 	mutex_lock(&mg_limits_mutex);
-	limit->handles--;
+	limit->uses--;
+	mutex_unlock(&mg_limits_mutex);
+}
+
+/**
+ * mg_limit_add_events - count events that a set opens on a CPU
+ * @limit:	the limit, or NULL
+ * @nr_events:	their number
+ *
+ * The limit is used until they are removed.
+ *
+ * Context: Process context, may sleep. Takes mg_limits_mutex.
+ * Return: true, or false if the user would have more than allowed.
+ */
+bool mg_limit_add_events(struct mg_limit *limit, u32 nr_events)
+{
+	unsigned int most = READ_ONCE(max_set_events);
+	bool fits;
+
+	if (!limit)
+		return true;
+	mutex_lock(&mg_limits_mutex);
+	fits = limit->events <= most && nr_events <= most - limit->events;
+	if (fits) {
+		limit->events += nr_events;
+		limit->uses++;
+	}
+	mutex_unlock(&mg_limits_mutex);
+	return fits;
+}
+
+/**
+ * mg_limit_remove_events - events that were counted are gone
+ * @limit:	the limit, or NULL
+ * @nr_events:	their number
+ *
+ * Context: Process context, may sleep. Takes mg_limits_mutex.
+ */
+void mg_limit_remove_events(struct mg_limit *limit, u32 nr_events)
+{
+	if (!limit)
+		return;
+	mutex_lock(&mg_limits_mutex);
+	limit->events -= nr_events;
+	limit->uses--;
 	mutex_unlock(&mg_limits_mutex);
 }
 

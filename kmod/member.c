@@ -4,6 +4,7 @@
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
+#include "limit.h"
 #include "member.h"
 #include "perf_kernel.h"
 
@@ -163,6 +164,8 @@ void mg_member_destroy(struct mg_member *member)
 	if (counter->owner == member)
 		counter->owner = NULL;
 	mutex_unlock(&mg_claims_mutex);
+	if (member->view)
+		mg_limit_remove_events(member->view->limit, counter->nr_kernel);
 	mg_view_destroy(member->view);
 	mg_plan_free(member->plan);
 	mg_counter_put(counter);

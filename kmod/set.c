@@ -10,11 +10,12 @@
 
 #include "control.h"
 #include "group.h"
+#include "limit.h"
 #include "set.h"
 
 /**
  * mg_set_prepare - open the events on all CPUs
- * @set:	with @spec, @format and @follow; @attach is zeroed
+ * @set:	with @spec, @format, @follow and @limit; @attach is zeroed
  * @cpus:	the CPUs
  *
  * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
@@ -35,10 +36,15 @@ int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
 	for_each_cpu(cpu, cpus) {
 		if (signal_pending(current))
 			return -EINTR;
+		if (!mg_limit_add_events(set->limit, set->spec->nr_events))
+			return -E2BIG;
 		member = mg_member_create_kernel(set->spec, set->format, cpu, set->follow,
 						 &set->failure);
-		if (IS_ERR(member))
+		if (IS_ERR(member)) {
+			mg_limit_remove_events(set->limit, set->spec->nr_events);
 			return PTR_ERR(member);
+		}
+		member->view->limit = set->limit;
 		attach->members[attach->nr_members++] = member;
 		/* Perf has not seen the attrs before. */
 		opened |= mg_kernel_is_opened(member->counter);

@@ -9,6 +9,7 @@
 
 struct cpumask;
 struct mg_group;
+struct mg_limit;
 
 /**
  * struct mg_set - events to be opened on many CPUs, all or none
@@ -16,6 +17,7 @@ struct mg_group;
  * @spec:	what the events count; a reference
  * @format:	read_format of the payloads
  * @follow:	CPUs may be offline
+ * @limit:	that of the user, or NULL
  * @failure:	why it could not be opened
  */
 struct mg_set {
@@ -23,6 +25,7 @@ struct mg_set {
 	struct mg_spec *spec;
 	u64 format;
 	bool follow;
+	struct mg_limit *limit;
 	struct mg_failure failure;
 };
 

@@ -11,6 +11,8 @@
 
 #include "perf_kernel.h"
 
+struct mg_limit;
+
 /**
  * enum mg_view_op - what is done to a view
  * @MG_VIEW_START:	it goes on from what it shows
@@ -45,6 +47,7 @@ struct mg_spec {
  * @ids:	identifiers of the first events, one for each
  * @generation:	how often the events have been opened anew
  * @spec:	to open them anew; a reference, or NULL; constant
+ * @limit:	that of the user who has opened the set; a use, or NULL; constant
  * @round:	of the last attempt, see mg_follow.round; mg_group.mutex
  * @error:	result of the last attempt; mg_group.mutex
  * @failure:	its cause; mg_group.mutex
@@ -61,6 +64,7 @@ struct mg_view {
 	u64 *ids;
 	u32 generation;
 	struct mg_spec *spec;
+	struct mg_limit *limit;
 	u32 round;
 	int error;
 	struct mg_failure failure;

@@ -50,6 +50,11 @@ struct MaxStreamPercent : Setting {
         : Setting("/sys/module/perf_metagroup/parameters/max_stream_percent", percent) {}
 };
 
+struct MaxSetEvents : Setting {
+    explicit MaxSetEvents(int events)
+        : Setting("/sys/module/perf_metagroup/parameters/max_set_events", events) {}
+};
+
 struct MaxSweepRate : Setting {
     explicit MaxSweepRate(int rate)
         : Setting("/sys/module/perf_metagroup/parameters/max_sweep_rate", rate) {}

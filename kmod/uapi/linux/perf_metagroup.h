@@ -399,7 +399,8 @@ struct perf_metagroup_attach {
  *           empty or has impossible CPUs
  *   EBUSY   a PMU has no counter for an event
  *   E2BIG   an attr is too large, which sets its size field; @nr_events is too large;
- *           or as for ATTACH
+ *           the user would have more than max_set_events events in sets; or as for
+ *           ATTACH
  *   ENODEV  a CPU is not online; with PERF_METAGROUP_SET_FOLLOW, no CPU is
  *   ENOENT, EOPNOTSUPP and others  as perf_event_open(2) returns for that event
  *   ENOSPC  no numbers are left
