@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counters: there is one for each event group that is, or is to become, a
- * member, so all who open the same group share it. Those of kernel events are
- * not shared.
+ * member, so all who open the same group share it. Of kernel events each is
+ * shared by itself.
  */
 #include <linux/err.h>
 #include <linux/file.h>
@@ -15,6 +15,7 @@
 
 #include "counter.h"
 #include "perf_kernel.h"
+#include "shared.h"
 
 /* Attempts to describe a counter that is moved to another CPU meanwhile. */
 #define MG_MOVE_TRIES	4
@@ -134,7 +135,7 @@ static struct mg_counter *mg_counter_opened(struct mg_counter *counter, u64 form
 }
 
 /**
- * mg_counter_open_kernel - open kernel events on one CPU, all or none
+ * mg_counter_open_kernel - open or share kernel events on one CPU, all or none
  * @attrs:	what they count, see mg_attr_for_counting()
  * @nr_events:	entries of @attrs
  * @format:	read_format of the payload
@@ -152,7 +153,7 @@ struct mg_counter *mg_counter_open_kernel(struct perf_event_attr *attrs, u32 nr_
 
 	if (!counter)
 		return ERR_PTR(-ENOMEM);
-	err = mg_kernel_open(counter->kernel, attrs, nr_events, cpu, failure);
+	err = mg_shared_open(counter->kernel, attrs, nr_events, cpu, failure);
 	return mg_counter_opened(counter, format, err);
 }
 
@@ -186,7 +187,7 @@ static void mg_counter_release(struct kref *refs)
 	if (counter->file)
 		fput(counter->file);
 	else
-		mg_kernel_close(counter->kernel, counter->nr_kernel);
+		mg_shared_close(counter->kernel, counter->nr_kernel);
 	kfree(counter->kernel);
 	kfree(counter);
 }
@@ -203,10 +204,21 @@ void mg_counter_put(struct mg_counter *counter)
 }
 
 /**
+ * mg_counter_users - how many use an event of a counter
+ * @counter:	the counter, which has kernel events
+ *
+ * Context: Process context, may sleep. Takes mg_shared_mutex.
+ */
+u32 mg_counter_users(const struct mg_counter *counter)
+{
+	return mg_shared_users(counter->kernel, counter->nr_kernel);
+}
+
+/**
  * mg_counter_describe - describe a counter without reading it
  * @counter:	the counter
  * @info:	result
- * @ids:	result: ids of its events
+ * @ids:	result: ids of the events of a group
  * @max_ids:	entries of @ids
  *
  * Context: Any. Takes ctx->lock.
@@ -217,7 +229,7 @@ int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *
 {
 	if (!counter->kernel)
 		return mg_leader_describe(counter, info, ids, max_ids);
-	mg_kernel_describe(counter, info, ids, max_ids);
+	mg_kernel_describe(counter, info);
 	return 0;
 }
 

@@ -13,6 +13,7 @@ struct mg_counter *mg_counter_open_kernel(struct perf_event_attr *attrs, u32 nr_
 					  u64 format, int cpu, struct mg_failure *failure);
 struct mg_counter *mg_counter_open_offline(u32 nr_events, u64 format, int cpu);
 void mg_counter_put(struct mg_counter *counter);
+u32 mg_counter_users(const struct mg_counter *counter);
 int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *info,
 			u64 *ids, u32 max_ids);
 int mg_counter_describe_wait(const struct mg_counter *counter, struct mg_event_info *info,

@@ -20,7 +20,7 @@ static enum cpuhp_state mg_follow_hotplug;	/* constant */
  * struct mg_reopen - a member whose events are opened anew
  * @id:		its number
  * @cpu:	its CPU
- * @shown_id:	identifier of its first leader
+ * @shown_id:	identifier of its leader
  * @format:	read_format of its payload
  * @spec:	its events; a reference
  * @counter:	the new counter, then the old one

@@ -212,6 +212,8 @@ static long mg_ioctl_get_member(struct mg_handle *handle, void __user *uarg)
 	arg.error = info.error;
 	arg.failed = info.failed;
 	arg.reason = info.reason;
+	arg.users = info.users;
+	arg.reserved = 0;
 	err = mg_copy_out(uarg, &arg, sizeof(arg));
 	if (!err && max_ids &&
 	    copy_to_user(u64_to_user_ptr(arg.ids), ids,

@@ -83,6 +83,7 @@ struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int 
 	if (!member->plan || !member->view)
 		goto free_member;
 	mg_kernel_plan(member->plan);
+	counter->id = member->view->ids[0];
 	return member;
 
 free_member:
@@ -113,8 +114,11 @@ int mg_member_describe(const struct mg_member *member, struct mg_event_info *inf
 	info->error = 0;
 	info->failed = info->nr_events;
 	info->reason = PERF_METAGROUP_REASON_NONE;
-	if (member->view)
+	info->users = 0;
+	if (member->view) {
 		mg_view_describe(member->view, info, ids, max_ids);
+		info->users = mg_counter_users(member->counter);
+	}
 	return err;
 }
 

@@ -172,6 +172,7 @@ struct mg_now {
  * @error:		errno of the last attempt to do so, or 0
  * @failed:		index of the event that was the cause
  * @reason:		PERF_METAGROUP_REASON_*
+ * @users:		members that share an event, at most
  */
 struct mg_event_info {
 	u64 read_format;
@@ -184,6 +185,7 @@ struct mg_event_info {
 	u32 error;
 	u32 failed;
 	u32 reason;
+	u32 users;
 };
 
 /**

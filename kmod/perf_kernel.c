@@ -129,7 +129,15 @@ static u32 mg_worse_status(u32 one, u32 other)
 	return max(one, other);
 }
 
-static u32 mg_kernel_status_now(const struct perf_event *event, int cpu)
+/**
+ * mg_kernel_status_now - status of an event
+ * @event:	the event
+ * @cpu:	the CPU that it was opened for
+ *
+ * Context: Any. Takes ctx->lock.
+ * Return: PERF_METAGROUP_OK, ...
+ */
+u32 mg_kernel_status_now(const struct perf_event *event, int cpu)
 {
 	struct perf_event_context *ctx = READ_ONCE(event->ctx);
 	unsigned long flags;
@@ -152,8 +160,19 @@ static bool mg_event_has_pointers(const struct perf_event *event)
 	return name && (!strcmp(name, "kprobe") || !strcmp(name, "uprobe"));
 }
 
-static struct perf_event *mg_kernel_open_one(struct perf_event_attr *attr, int cpu,
-					     u32 *reason)
+/**
+ * mg_kernel_open - open an event on one CPU
+ * @attr:	what it counts
+ * @cpu:	the CPU
+ * @reason:	set to PERF_METAGROUP_REASON_* if the event is the cause of an error
+ *
+ * It counts when this returns. A baseline keeps what it counts until it is shown out
+ * of sight, so it need not be opened disabled and enabled later.
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Return: the event, or an ERR_PTR().
+ */
+struct perf_event *mg_kernel_open(struct perf_event_attr *attr, int cpu, u32 *reason)
 {
 	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, NULL, NULL, NULL);
 
@@ -171,9 +190,18 @@ static struct perf_event *mg_kernel_open_one(struct perf_event_attr *attr, int c
 	return ERR_PTR(-EINVAL);
 }
 
-/* Return 0 if all events are on the PMU. */
-static int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
-			    struct mg_failure *failure)
+/**
+ * mg_kernel_verify - check that all events are on the PMU
+ * @events:	the events
+ * @nr_events:	entries of @events
+ * @cpu:	their CPU
+ * @failure:	set on failure
+ *
+ * Context: Any. Takes ctx->lock.
+ * Return: 0, -EBUSY or -ENODEV.
+ */
+int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
+		     struct mg_failure *failure)
 {
 	u32 i;
 
@@ -188,45 +216,6 @@ static int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
 		return status == PERF_METAGROUP_OFFLINE ? -ENODEV : -EBUSY;
 	}
 	return 0;
-}
-
-/**
- * mg_kernel_open - open events on one CPU, all or none
- * @events:	result
- * @attrs:	what they count
- * @nr_events:	entries of @events and @attrs
- * @cpu:	the CPU
- * @failure:	set if an event is the cause of an error
- *
- * They count when this returns. A baseline keeps what they count until then out of
- * sight, so they need not be opened disabled and enabled later.
- *
- * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
- * Return: 0 or an error.
- */
-int mg_kernel_open(struct perf_event **events, struct perf_event_attr *attrs, u32 nr_events,
-		   int cpu, struct mg_failure *failure)
-{
-	struct perf_event *event;
-	int err = 0;
-	u32 i;
-
-	for (i = 0; i < nr_events; i++) {
-		event = mg_kernel_open_one(&attrs[i], cpu, &failure->reason);
-		if (IS_ERR(event)) {
-			err = PTR_ERR(event);
-			failure->event = i;
-			break;
-		}
-		events[i] = event;
-	}
-	if (!err)
-		err = mg_kernel_verify(events, nr_events, cpu, failure);
-	if (err) {
-		failure->cpu = cpu;
-		mg_kernel_close(events, i);
-	}
-	return err;
 }
 
 /**
@@ -253,8 +242,11 @@ int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events)
 		events[i] = perf_event_create_kernel_counter(&attr, cpumask_first(cpu_online_mask),
 							     NULL, NULL, NULL);
 		if (IS_ERR(events[i])) {
-			mg_kernel_close(events, i);
-			return PTR_ERR(events[i]);
+			int err = PTR_ERR(events[i]);
+
+			while (i)
+				perf_event_release_kernel(events[--i]);
+			return err;
 		}
 	}
 	return 0;
@@ -270,29 +262,13 @@ bool mg_kernel_is_opened(const struct mg_counter *counter)
 }
 
 /**
- * mg_kernel_close - release events
- * @events:	the events
- * @nr_events:	entries of @events
- *
- * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
- */
-void mg_kernel_close(struct perf_event **events, u32 nr_events)
-{
-	while (nr_events)
-		perf_event_release_kernel(events[--nr_events]);
-}
-
-/**
  * mg_kernel_describe - describe the events of a counter
  * @counter:	the counter, which has kernel events
  * @info:	result
- * @ids:	result: ids of the events
- * @max_ids:	entries of @ids
  *
  * Context: Any. Takes ctx->lock.
  */
-void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *info,
-			u64 *ids, u32 max_ids)
+void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *info)
 {
 	u32 i;
 
@@ -308,8 +284,6 @@ void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *
 		info->status = mg_worse_status(info->status,
 					       mg_kernel_status_now(counter->kernel[i],
 								    counter->cpu));
-	for (i = 0; i < min(max_ids, counter->nr_kernel); i++)
-		ids[i] = counter->kernel[i]->id;
 }
 
 /* task-clock continues from the time of its own context, see mg_write_clocks(). */

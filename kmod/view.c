@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/errno.h>
+#include <linux/atomic.h>
+#include <linux/bits.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -7,6 +8,14 @@
 
 #include "perf_read.h"
 #include "view.h"
+
+/*
+ * Members that share an event, and samples of the same stream, have different
+ * identifiers. perf counts its own from 1.
+ */
+#define MG_FIRST_ID	BIT_ULL(62)
+
+static atomic64_t mg_ids = ATOMIC64_INIT(0);
 
 /**
  * mg_spec_create - allocate the description of a set's events
@@ -64,7 +73,7 @@ struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec 
 	view->counts = view->payload + words;
 	view->ids = view->counts + counter->nr_kernel;
 	for (i = 0; i < counter->nr_kernel; i++)
-		view->ids[i] = counter->kernel[i]->id;
+		view->ids[i] = MG_FIRST_ID + atomic64_inc_return(&mg_ids);
 	if (spec)
 		kref_get(&spec->refs);
 	view->spec = spec;
@@ -125,7 +134,7 @@ void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter,
 	struct mg_times times = { .enabled = view->enabled, .running = view->running };
 	u32 i;
 
-	if (unlikely(view->generation) && counter->read_format & PERF_FORMAT_ID)
+	if (counter->read_format & PERF_FORMAT_ID)
 		for (i = 0; i < counter->nr_kernel; i++, id += counter->stride)
 			*id = view->ids[i];
 	if (unlikely(view->stopped)) {

@@ -44,7 +44,7 @@ struct mg_spec {
  * @enabled:	total_time_enabled
  * @running:	total_time_running
  * @counts:	counts, one for each event
- * @ids:	identifiers of the first events, one for each
+ * @ids:	identifiers, one for each event; constant
  * @generation:	how often the events have been opened anew
  * @spec:	to open them anew; a reference, or NULL; constant
  * @limit:	that of the user who has opened the set; a use, or NULL; constant

@@ -55,6 +55,14 @@ inline long open_set(const Meta& meta, std::vector<perf_event_attr> events,
     return SetRequest(std::move(events), on).open(meta);
 }
 
+// Events that need a counter each: config1 does not matter to their PMU, but they are not the same.
+inline std::vector<perf_event_attr> distinct(std::size_t count, perf_event_attr attr) {
+    std::vector<perf_event_attr> attrs;
+    for (; attrs.size() < count; ++attr.config1)
+        attrs.push_back(attr);
+    return attrs;
+}
+
 // A payload with kSetFormat.
 struct SetPayload {
     std::uint64_t events = 0, enabled = 0, running = 0;

@@ -171,8 +171,8 @@ TEST_CASE("A set that is stopped follows, and stays stopped") {
 }
 
 TEST_CASE("A CPU where events cannot be opened anew stays OFFLINE, with the reason") {
-    const auto attr = testpmu_or_skip(0);
-    const Following set({faults(), attr, attr});
+    const auto two = distinct(2, testpmu_or_skip(0));
+    const Following set({faults(), two[0], two[1]});
     OfflineCpu offline(set.last);
     const Frame gone = set.until(PERF_METAGROUP_OFFLINE);
     const auto number = gone.record.member;

@@ -41,9 +41,9 @@ METAGROUP_LAYOUT(attach, 32, size, 0, flags, 4, fds, 8, count, 16, first, 20, fa
 METAGROUP_LAYOUT(detach, 16, size, 0, flags, 4, member, 8, reserved, 12)
 METAGROUP_LAYOUT(format, 16, size, 0, flags, 4, format, 8, reserved, 12)
 METAGROUP_LAYOUT(set_record, 40, record, 0, generation, 32, reserved, 36)
-METAGROUP_LAYOUT(member, 64, size, 0, flags, 4, member, 8, cpu, 12, status, 16, events, 20,
+METAGROUP_LAYOUT(member, 72, size, 0, flags, 4, member, 8, cpu, 12, status, 16, events, 20,
                  read_format, 24, payload, 32, max_ids, 36, ids, 40, generation, 48, error, 52, failed, 56,
-                 reason, 60)
+                 reason, 60, users, 64, reserved, 68)
 METAGROUP_LAYOUT(sweep, 40, size, 0, flags, 4, cpus, 8, nr_words, 16, reserved, 20, buffer, 24,
                  buffer_size, 32)
 METAGROUP_LAYOUT(mode, 16, size, 0, flags, 4, mode, 8, reserved, 12)

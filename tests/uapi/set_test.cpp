@@ -147,7 +147,7 @@ TEST_CASE("Counts of a set advance as those of events opened with perf_event_ope
 
 TEST_CASE("The counts of a set begin at 0, at one moment for all events of a CPU") {
     // Counts of time. To open so many events takes longer than what is tolerated.
-    auto attrs = many(64, cpu_clock());
+    auto attrs = distinct(64, cpu_clock());
     attrs.back() = test_event();
     constexpr std::uint64_t kTolerance = 1'000'000;
     bool together = false;
@@ -219,7 +219,8 @@ TEST_CASE("An attr that perf refuses is reported with its CPU, and nothing is op
     const Meta meta;
     perf_event_attr unknown = faults();
     unknown.type = 12345;
-    SetRequest request({test_event(), test_event(), unknown}, {online_cpus().back()});
+    const auto two = distinct(2, test_event());
+    SetRequest request({two[0], two[1], unknown}, {online_cpus().back()});
     REQUIRE(request.open(meta) == -ENOENT);
     REQUIRE(request.arg.failed == 2);
     REQUIRE(request.arg.failed_cpu == static_cast<unsigned>(online_cpus().back()));
@@ -227,44 +228,47 @@ TEST_CASE("An attr that perf refuses is reported with its CPU, and nothing is op
     REQUIRE(request.arg.count == 0);
     REQUIRE(meta.info().members == 0);
     // Both counters are free again.
-    REQUIRE(open_set(meta, many(4, test_event())) == 0);
+    REQUIRE(open_set(meta, distinct(4, test_event())) == 0);
 }
 
 TEST_CASE("A set for which a PMU has no counter on one CPU is not opened on any") {
-    const auto attr = test_event();
+    const auto attrs = distinct(5, test_event());
     const Meta other, meta;
     const int last = online_cpus().back();
-    REQUIRE(open_set(other, {attr}, {last}) == 0);
-    SetRequest request(many(4, attr));
+    REQUIRE(open_set(other, {attrs.back()}, {last}) == 0);
+    SetRequest request(distinct(4, test_event()));
     REQUIRE(request.open(meta) == -EBUSY);
     REQUIRE(request.arg.failed == 3);
     REQUIRE(request.arg.failed_cpu == static_cast<unsigned>(last));
     REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_NO_COUNTER);
     REQUIRE(meta.info().members == 0);
-    REQUIRE(open_set(meta, many(3, attr)) == 0);
+    REQUIRE(open_set(meta, distinct(3, test_event())) == 0);
     for (const Frame& frame : read_framed(meta).frames)
         REQUIRE(frame.record.status == PERF_METAGROUP_OK);
 }
 
 TEST_CASE("DETACH and the end of a handle release the events of a set") {
-    const auto attr = test_event();
+    const auto four = distinct(4, test_event());
+    perf_event_attr other = four.back();
+    other.config1 = 9;
     const Meta meta;
     const bool detach = GENERATE(true, false);
     {
         Meta first;
-        REQUIRE(open_set(first, many(4, attr)) == 0);
+        REQUIRE(open_set(first, four) == 0);
         first.read();
-        REQUIRE(open_set(meta, {attr}) == -EBUSY);
+        REQUIRE(open_set(meta, {other}) == -EBUSY);
         for (std::size_t i = 0; detach && i < online_cpus().size(); ++i)
             REQUIRE(first.detach(static_cast<unsigned>(i)) == 0);
-        if (detach) REQUIRE(open_set(meta, many(4, attr)) == 0);
+        if (detach) REQUIRE(open_set(meta, {other}) == 0);
     }
-    if (!detach) REQUIRE(open_set(meta, many(4, attr)) == 0);
+    if (!detach) REQUIRE(open_set(meta, {other}) == 0);
 }
 
 TEST_CASE("A member of a set with an event that lost its counter is in ERROR, the others count") {
     const auto attr = test_event();
-    const WholeSet set({switches(), attr, attr, faults()});
+    const auto two = distinct(2, attr);
+    const WholeSet set({switches(), two[0], two[1], faults()});
     REQUIRE(set.status(0) == PERF_METAGROUP_OK);
     const TestpmuCounters fewer(1);
     // Another pinned event has all of them put on the PMU anew.

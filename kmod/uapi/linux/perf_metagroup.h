@@ -370,6 +370,11 @@ struct perf_metagroup_attach {
  * counts and times begin at 0 when the call succeeds, at one moment for each CPU.
  * That every event is on the PMU is checked before; else EBUSY is returned.
  *
+ * Events of the same or other sets, of any handle, that count the same on the same CPU
+ * share one counter of the PMU, which is released with its last user. Each member
+ * sees its own counts and times: what is done to one does not show in another.
+ * Identifiers are unique, but are not those of perf.
+ *
  * With PERF_METAGROUP_SET_FOLLOW, CPUs that are offline become members as well, with
  * status OFFLINE and counts of 0; without @cpus, all CPUs that are present. When
  * a CPU comes online, its events are opened anew, soon after, and the generation of
@@ -518,6 +523,9 @@ struct perf_metagroup_format {
  * @error:		out: errno of the last attempt to open its events anew, or 0
  * @failed:		out: index of the event that was the cause, else @events
  * @reason:		out: PERF_METAGROUP_REASON_* for that event
+ * @users:		out: number of members, of all sets, that share its event with
+ *			most users; 0 for a group
+ * @reserved:		out: 0
  *
  *   ENOENT  no such member
  *   EAGAIN  it was moved to another CPU at each attempt
@@ -538,6 +546,8 @@ struct perf_metagroup_member {
 	__u32	error;
 	__u32	failed;
 	__u32	reason;
+	__u32	users;
+	__u32	reserved;
 };
 
 /**
@@ -731,7 +741,7 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_DETACH_SIZE_VER1		16
 #define PERF_METAGROUP_FORMAT_SIZE_VER1		16
 #define PERF_METAGROUP_MEMBER_SIZE_VER1		48
-#define PERF_METAGROUP_MEMBER_SIZE_VER2		64	/* generation to reason */
+#define PERF_METAGROUP_MEMBER_SIZE_VER2		72	/* generation to reserved */
 #define PERF_METAGROUP_SWEEP_SIZE_VER1		40
 #define PERF_METAGROUP_MODE_SIZE_VER1		16
 #define PERF_METAGROUP_STREAM_SIZE_VER1		64

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: MIT
+// Sets that count the same share counters, and see nothing of each other.
+#include <catch2/catch_test_macros.hpp>
+
+#include <cerrno>
+
+#include "fixtures.hpp"
+#include "support/background.hpp"
+#include "support/set.hpp"
+
+using namespace metagroup::test;
+
+namespace {
+
+perf_event_attr clock_event() {
+    return software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
+}
+
+perf_event_attr faults() {
+    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
+}
+
+SetPayload payload(const Meta& meta, std::size_t member) {
+    return SetPayload(read_framed(meta).frames.at(member).payload);
+}
+
+}  // namespace
+
+TEST_CASE("20 sets of the same 4 events share 4 counters") {
+    const auto four = distinct(4, testpmu_or_skip(0));
+    perf_event_attr other = four.back();
+    other.config1 = 9;
+    std::vector<Meta> metas(20);
+    for (const Meta& meta : metas)
+        REQUIRE(open_set(meta, four) == 0);
+    for (const Meta& meta : metas) {
+        REQUIRE(meta.member(0).users == 20);
+        for (const Frame& frame : read_framed(meta).frames) {
+            REQUIRE(frame.record.status == PERF_METAGROUP_OK);
+            const SetPayload now(frame.payload);
+            REQUIRE(now.running == now.enabled);
+            for (const auto count : now.counts)
+                REQUIRE(count > 0);
+        }
+    }
+    REQUIRE(open_set(Meta(), {other}) == -EBUSY);
+    // Each counter goes with its last user.
+    metas.erase(metas.begin(), metas.end() - 1);
+    REQUIRE(metas.front().member(0).users == 1);
+    REQUIRE(read_framed(metas.front()).frames[0].record.status == PERF_METAGROUP_OK);
+    REQUIRE(open_set(Meta(), {other}) == -EBUSY);
+    metas.clear();
+    REQUIRE(open_set(Meta(), {other}) == 0);
+}
+
+TEST_CASE("Two members that share an event advance equally, from counts of their own") {
+    const Meta meta;
+    const int last = online_cpus().back();
+    const auto touch = [] { const std::vector<char> touched(1 << 20, 'x'); };
+    run_on(last);
+    REQUIRE(open_set(meta, {faults(), clock_event()}, {last}) == 0);
+    touch();
+    REQUIRE(open_set(meta, {faults()}, {last}) == 0);
+    const Framed before = read_framed(meta);
+    touch();
+    const Framed after = read_framed(meta);
+    run_anywhere();
+    // In one sweep, at one time.
+    const SetPayload older(before.frames[0].payload), newer(before.frames[1].payload);
+    const SetPayload older_now(after.frames[0].payload), newer_now(after.frames[1].payload);
+    REQUIRE(meta.member(0).users == 2);
+    REQUIRE(older_now.counts[0] - older.counts[0] == newer_now.counts[0] - newer.counts[0]);
+    REQUIRE(older_now.enabled - older.enabled == newer_now.enabled - newer.enabled);
+    REQUIRE(older_now.counts[0] > older.counts[0]);
+    REQUIRE(older.counts[0] > newer.counts[0]);
+    REQUIRE(older.enabled > newer.enabled);
+    REQUIRE(older.ids[0] != newer.ids[0]);
+}
+
+TEST_CASE("RESET and DISABLE of a set do not show in another one that shares its events") {
+    const Meta mine, theirs;
+    REQUIRE(open_set(mine, {clock_event(), faults()}, {0}) == 0);
+    REQUIRE(open_set(theirs, {clock_event(), faults()}, {0}) == 0);
+    SetPayload last = payload(mine, 0);
+    for (const unsigned long command : {PERF_METAGROUP_IOC_RESET, PERF_METAGROUP_IOC_DISABLE,
+                                        PERF_METAGROUP_IOC_RESET, PERF_METAGROUP_IOC_ENABLE}) {
+        REQUIRE(theirs.control(command) == 0);
+        burn_ms(1);
+        const Frame frame = read_framed(mine).frames[0];
+        const SetPayload now(frame.payload);
+        REQUIRE(frame.record.status == PERF_METAGROUP_OK);
+        REQUIRE(now.counts[0] > last.counts[0]);
+        REQUIRE(now.counts[1] >= last.counts[1]);
+        REQUIRE(now.enabled > last.enabled);
+        REQUIRE(now.running == now.enabled);
+        last = now;
+    }
+    REQUIRE(payload(theirs, 0).counts[0] < last.counts[0]);
+}
+
+TEST_CASE("Events that differ in one field are not shared") {
+    const Meta meta;
+    REQUIRE(open_set(meta, {faults()}, {0}) == 0);
+    perf_event_attr other = faults();
+    other.exclude_user = 1;
+    REQUIRE(open_set(meta, {other}, {0}) == 0);
+    REQUIRE(meta.member(0).users == 1);
+    REQUIRE(meta.member(1).users == 1);
+    // These fields do not matter.
+    perf_event_attr same = faults();
+    same.disabled = 1;
+    same.read_format = kTimes;
+    REQUIRE(open_set(meta, {same}, {0}) == 0);
+    REQUIRE(meta.member(0).users == 2);
+    const EventGroup group = open_group(0, kSetFormat, 1);
+    REQUIRE(meta.attach(group) == 0);
+    REQUIRE(meta.member(3).users == 0);
+}
+
+TEST_CASE("Sets that follow share events again when their CPU is online") {
+    const Meta one, two;
+    const auto last = static_cast<unsigned>(online_cpus().size() - 1);
+    for (const Meta* meta : {&one, &two}) {
+        SetRequest request({faults(), clock_event()});
+        request.arg.flags = PERF_METAGROUP_SET_FOLLOW;
+        REQUIRE(request.open(*meta) == 0);
+    }
+    OfflineCpu offline(online_cpus().back());
+    REQUIRE(one.member(last).status == PERF_METAGROUP_OFFLINE);
+    offline.back();
+    for (const Meta* meta : {&one, &two})
+        for (int round = 0; round < 2000 && meta->member(last).generation == 0; ++round)
+            std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    REQUIRE(one.member(last).status == PERF_METAGROUP_OK);
+    REQUIRE(two.member(last).status == PERF_METAGROUP_OK);
+    REQUIRE(one.member(last).users == 2);
+    REQUIRE(two.member(last).users == 2);
+}
