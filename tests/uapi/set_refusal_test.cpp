@@ -6,10 +6,12 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 #include <functional>
 
 #include "fixtures.hpp"
@@ -254,7 +256,7 @@ TEST_CASE("A template keeps the exclusions that it was opened with") {
     const Fd kernel(open_event(attr, -1, 0, -1)), both(open_event(faults(), -1, 0, -1));
     const Meta meta;
     REQUIRE(SetRequest(std::vector<int>{kernel.get(), both.get()}, {0}).open(meta) == 0);
-    { const std::vector<char> touched(1 << 22, 'x'); }
+    touch_new_memory();
     const SetPayload payload(meta.read());
     REQUIRE(payload.counts[1] > 100);
     REQUIRE(payload.counts[0] < payload.counts[1] / 2);
@@ -318,4 +320,21 @@ TEST_CASE("Sets of a user without CAP_PERFMON have at most max_set_events events
     // All that the last process opened is gone, and root has no limit.
     REQUIRE(run_as(Identity::user, {}, open_sets)[0] == 0);
     REQUIRE(run_as(Identity::root, {}, open_sets) == std::array<long, 6>{});
+}
+
+// There is no way back until the next boot, so this is the last test of a guest.
+TEST_CASE("While the kernel is locked down attrs are refused, and templates are not",
+          "[.lockdown]") {
+    constexpr const char* kFile = "/sys/kernel/security/lockdown";
+    ::mount("securityfs", "/sys/kernel/security", "securityfs", 0, nullptr);
+    if (::access(kFile, F_OK)) SKIP("this kernel cannot be locked down");
+    const Meta meta;
+    REQUIRE(open_set(meta, {faults()}, {0}) == 0);
+    std::ofstream(kFile) << "confidentiality" << std::flush;
+    SetRequest request({faults()}, {0});
+    REQUIRE(request.open(meta) == -EPERM);
+    REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_PERMISSION);
+    const Fd event(open_event(faults(), -1, 0, -1));
+    REQUIRE(event);
+    REQUIRE(SetRequest(std::vector<int>{event.get()}).open(meta) == 0);
 }

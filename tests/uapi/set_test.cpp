@@ -129,7 +129,7 @@ TEST_CASE("Counts of a set advance as those of events opened with perf_event_ope
     const SetPayload first = ours();
     const auto between = theirs();
     burn_ms(5);
-    { const std::vector<char> touched(1 << 22, 'x'); }
+    touch_new_memory();
     const auto after = theirs();
     const SetPayload last = ours();
     const auto end = theirs();

@@ -56,13 +56,12 @@ TEST_CASE("20 sets of the same 4 events share 4 counters") {
 TEST_CASE("Two members that share an event advance equally, from counts of their own") {
     const Meta meta;
     const int last = online_cpus().back();
-    const auto touch = [] { const std::vector<char> touched(1 << 20, 'x'); };
     run_on(last);
     REQUIRE(open_set(meta, {faults(), clock_event()}, {last}) == 0);
-    touch();
+    touch_new_memory();
     REQUIRE(open_set(meta, {faults()}, {last}) == 0);
     const Framed before = read_framed(meta);
-    touch();
+    touch_new_memory();
     const Framed after = read_framed(meta);
     run_anywhere();
     // In one sweep, at one time.
