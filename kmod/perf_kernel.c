@@ -342,7 +342,7 @@ void mg_kernel_plan(struct mg_plan *plan)
  * Return: an enum mg_scope, or -EBUSY if this CPU cannot read an event that counts.
  */
 int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
-		      u32 *status)
+		      u32 *status) __must_hold(&ctx->lock)
 {
 	int own_cpu = plan->counter->cpu;
 	int scope = MG_SCOPE_ANY;
