@@ -219,8 +219,7 @@ TEST_CASE_METHOD(Faults, "A mapping without memory fails, and the next one shows
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE_METHOD(Faults,
-                 "OPEN_SET without memory opens nothing, and the next one opens the set",
+TEST_CASE_METHOD(Faults, "OPEN_SET without memory opens nothing, and the next one opens the set",
                  "[fault]") {
     SetRequest request(
         {software_event(PERF_COUNT_SW_CPU_CLOCK, 0), software_event(PERF_COUNT_SW_PAGE_FAULTS, 0)});

@@ -66,6 +66,7 @@ constexpr auto kFeatures = std::to_array<Bit>({
     {PERF_METAGROUP_FEATURE_QUIET, "quiet"},
     {PERF_METAGROUP_FEATURE_SKIP_ISOLATED, "skip-isolated"},
     {PERF_METAGROUP_FEATURE_STREAM, "stream"},
+    {PERF_METAGROUP_FEATURE_SET, "set"},
 });
 
 // The whole file without blanks at its end.
