@@ -129,6 +129,8 @@ enum class Call : std::uint8_t {
     set_mode,
     sweep,
     stream,
+    open_set,
+    control_sets,
     enable,
     disable,
     reset,
