@@ -112,6 +112,7 @@ std::vector<double> medians(const std::vector<std::vector<double>>& rounds) {
     std::vector<double> result;
     for (std::size_t i = 0; i < rounds.front().size(); ++i) {
         std::vector<double> column;
+        column.reserve(rounds.size());
         for (const auto& round : rounds)
             column.push_back(round[i]);
         result.push_back(measure::median(std::move(column)));

@@ -117,6 +117,7 @@ void initialize_benchmark(const std::vector<std::string>& options) {
                                               "--benchmark_display_aggregates_only=true"};
     arguments.insert(arguments.end(), options.begin(), options.end());
     std::vector<char*> pointers;
+    pointers.reserve(arguments.size());
     for (std::string& argument : arguments)
         pointers.push_back(argument.data());
     int count = static_cast<int>(pointers.size());

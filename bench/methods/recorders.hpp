@@ -5,6 +5,7 @@
 // is one that guests in slow motion reach.
 #pragma once
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -96,8 +97,10 @@ class Recorder : public Method {
         child_ = ::fork();
         if (child_ < 0) fail(errno, "fork");
         if (child_ == 0) {
-            if (std::freopen(kLog, "w", stdout) == nullptr) ::_exit(127);
-            ::dup2(STDOUT_FILENO, STDERR_FILENO);
+            const int log = ::open(kLog, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+            if (log < 0) ::_exit(127);
+            ::dup2(log, STDOUT_FILENO);
+            ::dup2(log, STDERR_FILENO);
             ::execvp(arguments[0], arguments.data());
             ::_exit(127);
         }

@@ -33,12 +33,12 @@ class DeadlineReader {
     static constexpr std::uint64_t none = UINT64_MAX;
     // A ring and its front.
     struct Lane {
-        Ring* ring;
+        Ring* ring = nullptr;
         std::uint64_t deadline = none;  // of the front; none without a front
-        Origin* last;                   // of the record before it
+        Origin* last = nullptr;         // of the record before it
         OwnTimer timer;                 // unless the deadlines are common
         std::uint64_t lost = 0;         // deadlines before the front, as found by `timer`
-        std::uint64_t due;              // deadline after that of the front
+        std::uint64_t due = 0;          // deadline after that of the front
     };
     // Of all lanes.
     struct Fronts {

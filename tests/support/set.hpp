@@ -71,6 +71,7 @@ inline void touch_new_memory() {
     void* const at =
         ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) throw std::bad_alloc();
+    ::madvise(at, kPages * kPage, MADV_NOHUGEPAGE);  // where there are huge pages
     for (std::size_t page = 0; page < kPages; ++page)
         static_cast<volatile char*>(at)[page * kPage] = 1;
     ::munmap(at, kPages * kPage);

@@ -238,9 +238,9 @@ TEST_CASE("stat -G counts the tasks of the cgroup only", "[machine]") {
         };
         const auto counted = count("metagroup_busy");
         CHECK(counted.at("cgroup") == "metagroup_busy");
-        CHECK(counted.at("counter-value").get<double>() > 1e6);
+        CHECK(counted.at("counter-value").get<double>() > 1);  // ms
         const auto nothing = count("metagroup_empty");
-        CHECK(nothing.at("counter-value").is_null());
+        CHECK(nothing.at("counter-value") == "<not counted>");
     }
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("A group larger than its PMU is not counted by stat, the others are", 
         const auto lines = json_lines(tool_output("stat -j --timeout 100ms -e '" + group_of(5) +
                                                   ",cpu-clock' --backend " + backend));
         for (std::size_t event = 0; event < 5; ++event) {
-            CHECK(lines.at(event).at("counter-value").is_null());
+            CHECK(lines.at(event).at("counter-value") == "<not counted>");
             CHECK(lines.at(event).at("pcnt-running") == 0);
         }
         CHECK(lines.at(5).at("counter-value").get<double>() > 0);
