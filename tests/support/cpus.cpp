@@ -2,6 +2,8 @@
 #include "cpus.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <fstream>
@@ -80,6 +82,17 @@ void burn_ms(int milliseconds) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(milliseconds);
     while (std::chrono::steady_clock::now() < end) {
     }
+}
+
+void touch_new_memory(std::size_t pages) {
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    void* const at =
+        ::mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) throw std::runtime_error("mmap");
+    ::madvise(at, pages * page, MADV_NOHUGEPAGE);  // where there are huge pages
+    for (std::size_t i = 0; i < pages; ++i)
+        static_cast<volatile char*>(at)[i * page] = 1;
+    ::munmap(at, pages * page);
 }
 
 BusyCpu::BusyCpu(int cpu)

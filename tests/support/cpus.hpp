@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -40,6 +41,9 @@ void run_anywhere();
 
 // Keep the CPU busy.
 void burn_ms(int milliseconds);
+
+// Causes so many page faults, one for each page.
+void touch_new_memory(std::size_t pages);
 
 // A CPU that is not idle while this lives.
 class BusyCpu {

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <linux/perf_metagroup.h>
-#include <sys/mman.h>
 
 #include <cstdint>
-#include <new>
 #include <span>
 #include <vector>
 
@@ -63,18 +61,6 @@ inline std::vector<perf_event_attr> distinct(std::size_t count, perf_event_attr 
     for (; attrs.size() < count; ++attr.config1)
         attrs.push_back(attr);
     return attrs;
-}
-
-// 1024 page faults.
-inline void touch_new_memory() {
-    constexpr std::size_t kPages = 1024, kPage = 4096;
-    void* const at =
-        ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) throw std::bad_alloc();
-    ::madvise(at, kPages * kPage, MADV_NOHUGEPAGE);  // where there are huge pages
-    for (std::size_t page = 0; page < kPages; ++page)
-        static_cast<volatile char*>(at)[page * kPage] = 1;
-    ::munmap(at, kPages * kPage);
 }
 
 // A payload with kSetFormat.

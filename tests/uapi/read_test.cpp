@@ -240,16 +240,6 @@ EventGroup open_package_group(int cpu) {
     return group_of(cpu, {attr, attr});
 }
 
-// A page fault.
-void touch_new_memory() {
-    const auto size = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-    void* const page =
-        ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) throw std::runtime_error("mmap");
-    *static_cast<volatile char*>(page) = 1;
-    ::munmap(page, size);
-}
-
 std::vector<EventGroup> open_both(int cpu) {
     std::vector<EventGroup> groups;
     groups.push_back(open_software(cpu, kIds));
@@ -296,7 +286,7 @@ TEST_CASE("Software events that are read from another CPU are between two reads 
     const auto [groups, meta] = attached(open_both(cpu));
     Background worker([&] {
         run_on(cpu);
-        touch_new_memory();
+        touch_new_memory(1);
         std::this_thread::sleep_for(std::chrono::microseconds(100));
     });
     const auto start = words(meta.read());

@@ -256,7 +256,7 @@ TEST_CASE("A template keeps the exclusions that it was opened with") {
     const Fd kernel(open_event(attr, -1, 0, -1)), both(open_event(faults(), -1, 0, -1));
     const Meta meta;
     REQUIRE(SetRequest(std::vector<int>{kernel.get(), both.get()}, {0}).open(meta) == 0);
-    touch_new_memory();
+    touch_new_memory(1024);
     const SetPayload payload(meta.read());
     REQUIRE(payload.counts[1] > 100);
     REQUIRE(payload.counts[0] < payload.counts[1] / 2);

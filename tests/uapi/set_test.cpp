@@ -129,7 +129,7 @@ TEST_CASE("Counts of a set advance as those of events opened with perf_event_ope
     const SetPayload first = ours();
     const auto between = theirs();
     burn_ms(5);
-    touch_new_memory();
+    touch_new_memory(1024);
     const auto after = theirs();
     const SetPayload last = ours();
     const auto end = theirs();

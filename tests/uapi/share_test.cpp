@@ -58,10 +58,10 @@ TEST_CASE("Two members that share an event advance equally, from counts of their
     const int last = online_cpus().back();
     run_on(last);
     REQUIRE(open_set(meta, {faults(), clock_event()}, {last}) == 0);
-    touch_new_memory();
+    touch_new_memory(1024);
     REQUIRE(open_set(meta, {faults()}, {last}) == 0);
     const Framed before = read_framed(meta);
-    touch_new_memory();
+    touch_new_memory(1024);
     const Framed after = read_framed(meta);
     run_anywhere();
     // In one sweep, at one time.

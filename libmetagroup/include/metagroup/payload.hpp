@@ -33,6 +33,10 @@ struct alignas(8) PayloadLayout {
     std::uint8_t time_enabled, time_running, value, id, lost;
     std::uint8_t stride;
     std::uint8_t fixed;  ///< words beside those of the events, which are `stride` for each
+
+    [[nodiscard]] constexpr std::size_t bytes(std::size_t nr) const noexcept {
+        return sizeof(std::uint64_t) * (fixed + nr * stride);
+    }
 };
 
 // perf_event_open(2):
@@ -64,9 +68,8 @@ inline constexpr auto payload_layouts = [] {
 /// Bytes of the payload of a group of `nr_events` events. Without ReadFormat::group only the leader
 /// is read, and `nr_events` does not matter.
 constexpr std::size_t payload_size(std::uint64_t read_format, std::size_t nr_events) noexcept {
-    const auto layout = detail::payload_layout(read_format);
-    const std::size_t nr = (read_format & ReadFormat::group) != 0 ? nr_events : 1;
-    return sizeof(std::uint64_t) * (layout.fixed + nr * layout.stride);
+    const bool group = (read_format & ReadFormat::group) != 0;
+    return detail::payload_layout(read_format).bytes(group ? nr_events : 1);
 }
 
 /// A view of one payload. Does not own the bytes; needs no alignment; never reads beyond them.
@@ -86,9 +89,7 @@ class METAGROUP_API Payload {
             if (nr == 0 || nr > words) return std::nullopt;
             payload.nr_ = static_cast<std::size_t>(nr);
         }
-        const auto& layout = payload.layout();
-        if (bytes.size() != sizeof(std::uint64_t) * (layout.fixed + payload.nr_ * layout.stride))
-            return std::nullopt;
+        if (bytes.size() != payload.layout().bytes(payload.nr_)) return std::nullopt;
         return payload;
     }
 

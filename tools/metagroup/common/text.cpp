@@ -134,8 +134,10 @@ std::string with_unit(std::chrono::nanoseconds time) {
 }
 
 Output::Output(const std::string& path, bool append, Stream stream) : name_(path), stream_(stream) {
-    if (path.empty()) name_ = stream == Stream::output ? "standard output" : "standard error";
-    if (path.empty()) return;
+    if (path.empty()) {
+        name_ = stream == Stream::output ? "standard output" : "standard error";
+        return;
+    }
     file_ = metagroup::detail::UniqueFd(
         ::open(path.c_str(), O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
     if (!file_) throw std::system_error(errno, std::generic_category(), "cannot write " + name_);

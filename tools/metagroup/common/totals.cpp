@@ -62,10 +62,8 @@ Totals::Totals(std::span<const metagroup::GroupSpec> groups,
     for (const metagroup::GroupSpec& spec : groups) {
         first_column.push_back(columns_.size());
         for (const metagroup::EventSpec& event : spec.events)
-            columns_.push_back({event.name, event.unit, event.scale});
+            columns_.push_back({event.name, event.unit, event.scale, false});
     }
-    for (Column& column : columns_)
-        column.supported = false;
     for (const auto& member : members) {
         for (std::size_t i = 0; i < groups[member.group].events.size(); ++i)
             columns_[first_column[member.group] + i].supported = true;

@@ -305,9 +305,11 @@ int Stat::run() {
     Runs runs;
     for (std::uint32_t left = options_.repeat.value_or(1); left > 0 && !interrupted_; --left) {
         run_once();
-        totals_.clear();
-        totals_.add(Delta(first_, now_));
-        runs.add(seconds(now_.begin_ns()), totals_);
+        if (!options_.interval) {
+            totals_.clear();
+            totals_.add(Delta(first_, now_));
+            runs.add(seconds(now_.begin_ns()), totals_);
+        }
         if (!child_) continue;
         child_->terminate();
         if (left > 1) child_->wait();
