@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <thread>
 #include <vector>
@@ -56,6 +57,19 @@ class BusyCpu {
   private:
     std::atomic<bool> started_ = false, stop_ = false;
     std::thread thread_;
+};
+
+// All CPUs that are online, likewise: the timer of an idle one may hardly expire in a virtual
+// machine.
+class BusyCpus {
+  public:
+    BusyCpus() {
+        for (const int cpu : online_cpus())
+            cpus_.emplace_back(cpu);
+    }
+
+  private:
+    std::deque<BusyCpu> cpus_;
 };
 
 // Function call interrupts that this CPU has received so far.

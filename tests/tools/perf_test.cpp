@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // perf(1) reads what this project records, and the reverse. Skipped without perf.
 #include <cstdlib>
-#include <deque>
 #include <metagroup/recording.hpp>
 
 #include "program.hpp"
@@ -88,14 +87,11 @@ void check_json(const World& world) {
 }
 
 void check_record(const World& world) {
-    // The timer of an idle CPU may hardly expire in a virtual machine.
-    std::deque<metagroup::test::BusyCpu> busy;
-    for (const int cpu : metagroup::test::online_cpus())
-        busy.emplace_back(cpu);
+    std::optional<metagroup::test::BusyCpus> busy(std::in_place);
     const Outcome recorded = run_program(world.program + " record -o " + world.path +
                                          " -e '{cpu-clock,page-faults}:S' -a --clockid mono -c "
                                          "1000000 -- sleep 0.3");
-    busy.clear();
+    busy.reset();
     if (recorded.status != 0) SKIP("perf record is not permitted here");
     const Counts by_perf = world.counts_by_perf();
     const Counts by_report = world.counts_by_report();

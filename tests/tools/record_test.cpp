@@ -5,6 +5,7 @@
 
 #include "program.hpp"
 #include "record/timing.hpp"
+#include "support/cpus.hpp"
 #include "top/source.hpp"
 
 namespace {
@@ -82,6 +83,7 @@ TEST_CASE("A recording whose writer was killed is read as far as it was written"
 
 TEST_CASE("With --overwrite the newest samples are kept") {
     const Directory here;
+    const metagroup::test::BusyCpus busy;
     REQUIRE(here.record("-F 1000 --overwrite --ring-size 4K --duration 1s").status == 0);
     const Contents contents(here.tree.path("perf.data"));
     CHECK(contents.samples > 20);

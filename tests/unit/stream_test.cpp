@@ -11,7 +11,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
 #include <chrono>
-#include <deque>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -331,6 +330,7 @@ TEST_CASE("a meta-group has one stream at a time, in both backends") {
 }
 
 TEST_CASE("without the module every member is sampled") {
+    const metagroup::test::BusyCpus busy;
     MetaGroup group = open_group(Backend::per_fd, "{cpu-clock,page-faults},context-switches");
     Stream stream = Stream::start(group, {.period = 1ms});
     std::vector<std::optional<std::uint64_t>> last(group.members().size());
@@ -366,6 +366,7 @@ TEST_CASE("without the module every member is sampled") {
 }
 
 TEST_CASE("without the module the clock of a group advances with its samples") {
+    const metagroup::test::BusyCpus busy;
     MetaGroup group = open_group(Backend::per_fd, "{page-faults,cpu-clock}");
     Stream stream = Stream::start(group, {.period = 1ms});
     std::map<std::size_t, std::pair<std::uint64_t, std::uint64_t>> first;
@@ -443,12 +444,9 @@ TEST_CASE("an overwriting stream keeps the newest samples") {
     const Backend backend = GENERATE(from_range(backends()));
     MetaGroup group = open_real_group(backend);
     Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096, .overwrite = true});
-    // An idle CPU of a virtual machine may take few timer interrupts.
-    std::deque<metagroup::test::BusyCpu> busy;
-    for (const MetaGroup::Member& member : group.members())
-        busy.emplace_back(member.cpu);
+    std::optional<metagroup::test::BusyCpus> busy(std::in_place);
     CHECK(stream.wait(300ms) == Stream::Wake::timeout);
-    busy.clear();
+    busy.reset();
     CHECK(stream.read().empty());
     const std::uint64_t lost = stream.stop();
     if (backend == Backend::per_fd) CHECK(lost == 0);
