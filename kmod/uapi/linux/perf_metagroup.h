@@ -82,6 +82,7 @@
 #define PERF_METAGROUP_FEATURE_SKIP_ISOLATED	_BITULL(4)	/* the mode */
 #define PERF_METAGROUP_FEATURE_STREAM		_BITULL(5)	/* the ioctl */
 #define PERF_METAGROUP_FEATURE_SET		_BITULL(6)	/* OPEN_SET, CONTROL */
+#define PERF_METAGROUP_FEATURE_NAME		_BITULL(7)	/* PUBLISH, JOIN */
 
 /* Modes of a meta-group, see struct perf_metagroup_mode. A new one has none. */
 #define PERF_METAGROUP_MODE_QUIET		_BITUL(0)
@@ -101,6 +102,10 @@
 #define PERF_METAGROUP_SET_FOLLOW		_BITUL(1)	/* CPUs that come online */
 #define PERF_METAGROUP_MAX_SET_EVENTS		64
 #define PERF_METAGROUP_NO_CPU			0xffffffffU
+
+/* Bytes of a name with its terminating 0, and no particular group */
+#define PERF_METAGROUP_NAME_SIZE		64
+#define PERF_METAGROUP_NO_GID			0xffffffffU
 
 /* perf_metagroup_map.flags */
 #define PERF_METAGROUP_MAP_MOVED		_BITUL(0)	/* map again */
@@ -473,6 +478,110 @@ struct perf_metagroup_control {
 #define PERF_METAGROUP_RESET	2
 
 /**
+ * struct perf_metagroup_events - SET_EVENTS, GET_EVENTS: the events of one member
+ * @size:	in: sizeof(struct)
+ * @flags:	in: SET_EVENTS: PERF_METAGROUP_SET_TEMPLATES, or 0; GET_EVENTS: 0
+ * @member:	in: number of a member of a set
+ * @nr_events:	in: events at @events; out: number of events of the member
+ * @events:	in: SET_EVENTS: as in struct perf_metagroup_open_set; GET_EVENTS: address
+ *		of the first struct perf_event_attr to write, or 0 to get @nr_events
+ * @stride:	in: bytes from one attr to the next, a multiple of 8
+ * @failed:	out: index of the event that caused the error, else @nr_events
+ * @reason:	out: PERF_METAGROUP_REASON_*
+ * @reserved:	in: 0
+ *
+ * SET_EVENTS replaces the events of one CPU, all or none; with an error the member
+ * keeps those that it has. The member keeps its number, its place and its
+ * read_format. Its counts and times begin at 0, its identifiers are new, and the
+ * generation of its record rises. The new events are opened before the old ones are
+ * released, so both need counters at the same time, except for events that are
+ * in both.
+ *
+ * GET_EVENTS writes the attrs of the events, as far as they are used, in the order of
+ * the payload. Bytes of @stride beyond the attr that the kernel knows are 0.
+ *
+ *   ENOENT  no such member
+ *   EINVAL  the member is a perf group; or as for OPEN_SET
+ *   ENOSPC  GET_EVENTS: @nr_events is smaller than the number of events
+ *   E2BIG   GET_EVENTS: an attr does not fit into @stride
+ *   others  SET_EVENTS: as OPEN_SET
+ */
+struct perf_metagroup_events {
+	__u32	size;
+	__u32	flags;
+	__u32	member;
+	__u32	nr_events;
+	__u64	events;
+	__u32	stride;
+	__u32	failed;
+	__u32	reason;
+	__u32	reserved;
+};
+
+/**
+ * struct perf_metagroup_publish - PUBLISH: give the sets of a meta-group a name
+ * @size:	in: sizeof(struct)
+ * @flags:	in: 0
+ * @name:	in: 1 to 63 characters of a-z, A-Z, 0-9, '_', '-' and '.', the first a
+ *		letter or digit; then bytes of 0
+ * @mode:	in: who may JOIN: 0400 the owner, 0040 the group, 0004 all
+ * @gid:	in: the group, which the caller belongs to unless it has CAP_CHOWN;
+ *		PERF_METAGROUP_NO_GID for the caller's effective group
+ *
+ * The name stands for the events of all sets of the meta-group and their CPUs, as
+ * they are now. It keeps these events on the PMU when the handle is closed and when
+ * its process ends, until UNPUBLISH. The owner is the caller's effective user. Perf
+ * groups that are members are not part of it. Later changes of the meta-group do not
+ * change what the name stands for.
+ *
+ * /sys/class/perf_metagroup/<name> describes it, and udev events are sent when it
+ * comes and goes. The module cannot be removed while there are names.
+ *
+ *   EPERM   the caller does not have CAP_PERFMON, or may not use @gid
+ *   EINVAL  @name or @mode is not valid, or the meta-group has no sets
+ *   EEXIST  there is such a name
+ *   ENOSPC  there are max_names names
+ *   ENOMEM  no memory
+ */
+struct perf_metagroup_publish {
+	__u32	size;
+	__u32	flags;
+	char	name[PERF_METAGROUP_NAME_SIZE];
+	__u32	mode;
+	__u32	gid;
+};
+
+/**
+ * struct perf_metagroup_name - JOIN, UNPUBLISH: use a name, or end it
+ * @size:	in: sizeof(struct)
+ * @flags:	in: 0
+ * @name:	in: as in struct perf_metagroup_publish
+ * @first:	out: JOIN: number of the first new member; the others follow
+ * @count:	out: JOIN: number of new members, one for each CPU of each set
+ *
+ * JOIN adds the events of a name to the meta-group of the caller, as OPEN_SET does,
+ * and shares their counters. Counts and times begin at 0. It needs no further
+ * permission than that of the name: its owner, members of its group, and all
+ * others, as @mode says, and who has CAP_PERFMON. What one who joined does, up to
+ * START, STOP and SET_EVENTS, is not seen by others.
+ *
+ * UNPUBLISH ends a name. Who has joined keeps the events. It is for the owner and
+ * those with CAP_PERFMON.
+ *
+ *   ENOENT  no such name
+ *   EACCES  the caller may not
+ *   EINVAL  @name is not valid
+ *   ENODEV, EBUSY, E2BIG, ENOSPC, ENOMEM  JOIN: as OPEN_SET
+ */
+struct perf_metagroup_name {
+	__u32	size;
+	__u32	flags;
+	char	name[PERF_METAGROUP_NAME_SIZE];
+	__u32	first;
+	__u32	count;
+};
+
+/**
  * struct perf_metagroup_detach - DETACH: remove one member
  * @size:	in: sizeof(struct)
  * @flags:	in: 0
@@ -727,6 +836,11 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_IOC_STREAM	_IO(0xBD, 10) /* perf_metagroup_stream */
 #define PERF_METAGROUP_IOC_OPEN_SET	_IO(0xBD, 11) /* perf_metagroup_open_set */
 #define PERF_METAGROUP_IOC_CONTROL	_IO(0xBD, 12) /* perf_metagroup_control */
+#define PERF_METAGROUP_IOC_SET_EVENTS	_IO(0xBD, 13) /* perf_metagroup_events */
+#define PERF_METAGROUP_IOC_GET_EVENTS	_IO(0xBD, 14) /* perf_metagroup_events */
+#define PERF_METAGROUP_IOC_PUBLISH	_IO(0xBD, 15) /* perf_metagroup_publish */
+#define PERF_METAGROUP_IOC_JOIN		_IO(0xBD, 16) /* perf_metagroup_name */
+#define PERF_METAGROUP_IOC_UNPUBLISH	_IO(0xBD, 17) /* perf_metagroup_name */
 
 /*
  * Sizes of the first version: the smallest size that is accepted, or, for
@@ -747,5 +861,8 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_STREAM_SIZE_VER1		64
 #define PERF_METAGROUP_OPEN_SET_SIZE_VER1	64
 #define PERF_METAGROUP_CONTROL_SIZE_VER1	56
+#define PERF_METAGROUP_EVENTS_SIZE_VER1		40
+#define PERF_METAGROUP_PUBLISH_SIZE_VER1	80
+#define PERF_METAGROUP_NAME_SIZE_VER1		80
 
 #endif /* _UAPI_LINUX_PERF_METAGROUP_H */
