@@ -28,7 +28,7 @@ deps-all:
 	@scripts/install-deps check-all
 
 build: deps ## build library, tools, tests and benchmark
-	@scripts/configure $(BUILD) -DMETAGROUP_BUILD_TESTS=ON -DMETAGROUP_BUILD_BENCH=ON
+	@scripts/configure $(BUILD) -DMETAGROUP_BUILD_TESTS=ON -DMETAGROUP_BUILD_BENCH=ON -DMETAGROUP_BUILD_PYTHON=ON
 	@echo 'make: building userland (5 minutes the first time) ...'
 	@ninja -C $(BUILD) --quiet
 

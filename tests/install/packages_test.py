@@ -19,10 +19,12 @@ MULTIARCH = subprocess.run(["dpkg-architecture", "-qDEB_HOST_MULTIARCH"], captur
 DOC = r"/usr/share/doc/(?P<package>[a-z0-9-]+)/(changelog(\.Debian)?(\.md)?\.gz|copyright)"
 OWNED = {
     "libmetagroup1": (rf"/usr/lib/{MULTIARCH}/libmetagroup\.so\.1(\.{VERSION})?",),
+    "libmetagroup-c0": (rf"/usr/lib/{MULTIARCH}/libmetagroup-c\.so\.0(\.{VERSION})?",),
+    "python3-metagroup": (r"/usr/lib/python3/dist-packages/metagroup/.*",),
     "libmetagroup-dev": (
-        r"/usr/include/metagroup/.*\.hpp", r"/usr/include/linux/perf_metagroup\.h",
-        rf"/usr/lib/{MULTIARCH}/libmetagroup\.(a|so)",
-        rf"/usr/lib/{MULTIARCH}/pkgconfig/metagroup\.pc",
+        r"/usr/include/metagroup(/.*\.hpp|\.h)", r"/usr/include/linux/perf_metagroup\.h",
+        rf"/usr/lib/{MULTIARCH}/libmetagroup(\.a|(-c)?\.so)",
+        rf"/usr/lib/{MULTIARCH}/pkgconfig/metagroup(-c)?\.pc",
         rf"/usr/lib/{MULTIARCH}/cmake/metagroup/metagroup[A-Za-z-]*\.cmake",
         r"/usr/share/doc/libmetagroup-dev/examples/[\w.]+(\.gz)?"),
     "metagroup": (
@@ -109,8 +111,9 @@ class PackagesTest(unittest.TestCase):
         self.assertRegex(depends, rf"libmetagroup1 \(>= {re.escape(VERSION)}\)")
 
     def test_programs_are_built_with_the_library(self) -> None:
-        self.installed("libmetagroup1", "libmetagroup-dev")
+        self.installed("libmetagroup1", "libmetagroup-c0", "libmetagroup-dev")
         self.check_owned("libmetagroup-dev")
+        self.check_owned("libmetagroup-c0")
         ROOT.shell(f"""
             cp -r {PROGRAM} /tmp/program && cd /tmp/program
             cmake -S . -B build && cmake --build build
@@ -121,12 +124,19 @@ class PackagesTest(unittest.TestCase):
                          "-lmetagroup")
 
     def test_the_examples_are_built_as_they_are_installed(self) -> None:
-        self.installed("libmetagroup1", "libmetagroup-dev")
+        self.installed("libmetagroup1", "libmetagroup-c0", "libmetagroup-dev")
         ROOT.shell("""
             cp -r /usr/share/doc/libmetagroup-dev/examples /tmp/examples
             gunzip -q /tmp/examples/*.gz || true
             cmake -S /tmp/examples -B /tmp/examples/build && cmake --build /tmp/examples/build""")
         self.assertIn("CPU   0", ROOT.run("/tmp/examples/build/ipc", "{cpu-clock,cpu-clock}", "1"))
+
+    def test_python_counts(self) -> None:
+        self.installed("libmetagroup1", "python3-metagroup")
+        self.check_owned("python3-metagroup")
+        counted = ROOT.run("python3", "-c", "import metagroup; print(metagroup.MetaGroup("
+                           "'cpu-clock', backend='per_fd', cpus='0').read().counts().shape)")
+        self.assertEqual(counted, "(1, 1)\n")
 
     def test_dkms_builds_the_module_as_it_is_installed(self) -> None:
         release = (KERNEL / "release").read_text().strip()

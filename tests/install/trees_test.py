@@ -70,10 +70,12 @@ class StagedTest(WithDirectory):
                   ("Config", "ConfigVersion", "Targets", "Targets-relwithdebinfo")}
         self.assertEqual(files(self.tree), pages | headers | schemas | config | {
             "bin/metagroup",
-            "include/linux/perf_metagroup.h",
+            "include/linux/perf_metagroup.h", "include/metagroup.h",
             "lib/libmetagroup.a", "lib/libmetagroup.so", "lib/libmetagroup.so.1",
             f"lib/libmetagroup.so.1.{VERSION}",
-            "lib/pkgconfig/metagroup.pc",
+            "lib/libmetagroup-c.so", "lib/libmetagroup-c.so.0",
+            f"lib/libmetagroup-c.so.0.{VERSION}",
+            "lib/pkgconfig/metagroup.pc", "lib/pkgconfig/metagroup-c.pc",
             "lib/sysusers.d/perf-metagroup.conf",
             "lib/udev/rules.d/60-perf-metagroup.rules",
             "share/bash-completion/completions/metagroup",
@@ -121,6 +123,7 @@ class StagedTest(WithDirectory):
             "-DCMAKE_CXX_FLAGS=-Wall -Wextra")
         run("cmake", "--build", build)
         self.assertIn("CPU   0", run(build / "ipc", "{cpu-clock,cpu-clock}", "1"))
+        self.assertIn("CPU   0", run(build / "counts", "cpu-clock", "1"))
         self.assertNotIn("libmetagroup", run("ldd", build / "ioctls"))
 
 

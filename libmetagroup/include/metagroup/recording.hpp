@@ -26,6 +26,10 @@ struct RecordedEvent {
     std::size_t leader = 0;            ///< index of the leader of its group
     double scale = 1.0;                ///< as EventSpec::scale
     std::string unit{};                ///< as EventSpec::unit
+
+    /// True for the timer that leads each group of a recording by Backend::per_fd: it is not an
+    /// event that the user named.
+    [[nodiscard]] bool is_timer() const noexcept { return name == "timer" && attr.watermark != 0; }
 };
 
 /// One record of a recording.

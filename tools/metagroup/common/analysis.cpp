@@ -19,8 +19,7 @@ constexpr double kFactor = 1000;
 
 // Without the module, a timer leads each group: it samples, and is nothing to report.
 bool is_counted(const metagroup::RecordedEvent& event) {
-    const bool timer = event.name == "timer" && event.attr.watermark != 0;
-    return (event.attr.sample_type & PERF_SAMPLE_READ) != 0 && !timer;
+    return (event.attr.sample_type & PERF_SAMPLE_READ) != 0 && !event.is_timer();
 }
 
 std::vector<Column> columns_of(const Recording& recording) {

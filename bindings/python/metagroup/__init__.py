@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: MIT
+"""The performance counters of all CPUs with one read.
+
+    import metagroup
+
+    with metagroup.MetaGroup("{cycles,instructions}") as group:
+        before = group.read().counts()
+        ...
+        after = group.read().counts()       # a row for each CPU, a column for each event
+        print(after - before)
+
+Counts are numpy arrays. Those of a snapshot are views of it: nothing is copied. Times are
+CLOCK_MONOTONIC in nanoseconds, periods and timeouts are seconds. Errors of the system are
+metagroup.Error, an OSError whose text names what failed, the reason and the remedy.
+"""
+
+from ._metagroup import Error, MetaGroup, Snapshot, Stream, __version__
+from .frames import plot, rates, read, sample
+
+__all__ = ["Error", "MetaGroup", "Snapshot", "Stream", "__version__",
+           "plot", "rates", "read", "sample"]

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: MIT
+// The extension module metagroup._metagroup: the C++ library's objects for Python, with counts as
+// numpy arrays.
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <metagroup/metagroup.hpp>
+#include <metagroup/recording.hpp>
+#include <metagroup/stream.hpp>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace py = pybind11;
+using namespace py::literals;
+using namespace metagroup;
+
+namespace {
+
+template <class T>
+py::array_t<T> array_of(const std::vector<T>& values) {
+    return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+// One sweep. It is not changed again, so arrays may be views of it.
+struct Sweep {
+    std::shared_ptr<const std::vector<std::vector<std::size_t>>> records;  // by group
+    Snapshot snapshot;
+
+    const std::vector<std::size_t>& of(std::size_t group) const { return records->at(group); }
+
+    // A field of all records of a group, which has no count.
+    template <class T, class Get>
+    py::array_t<T> field(std::size_t group, const Get& get) const {
+        std::vector<T> values;
+        for (const std::size_t i : of(group))
+            values.push_back(static_cast<T>(get(snapshot[i])));
+        return array_of(values);
+    }
+};
+
+// The counts of a group: a row for each CPU, a column for each event. Records are at equal
+// distances unless groups have different sizes or CPUs; then this is a copy.
+py::array counts_of(const py::object& self, std::size_t group) {
+    const auto& sweep = self.cast<const Sweep&>();
+    std::vector<const std::byte*> rows;
+    std::size_t events = 0;
+    for (const std::size_t i : sweep.of(group)) {
+        const MemberView record = sweep.snapshot[i];
+        if (record.nr() == 0 || (!rows.empty() && record.nr() != events))
+            throw std::invalid_argument("CPU " + std::to_string(record.cpu()) +
+                                        " has no counts: its status is " +
+                                        std::string(to_string(record.status())));
+        events = record.nr();
+        // default_read_format: the counts are the last words.
+        const auto bytes = record.payload_bytes();
+        rows.push_back(bytes.data() + bytes.size() - events * sizeof(std::uint64_t));
+    }
+    const auto distance = rows.size() < 2 ? 0 : rows[1] - rows[0];
+    bool even = true;
+    for (std::size_t i = 1; i < rows.size(); ++i)
+        even = even && rows[i] - rows[i - 1] == distance;
+    if (rows.empty() || !even) {
+        py::array_t<std::uint64_t> copy({rows.size(), events});
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            std::memcpy(copy.mutable_data(static_cast<py::ssize_t>(i), 0), rows[i],
+                        events * sizeof(std::uint64_t));
+        return copy;
+    }
+    py::array view(py::dtype::of<std::uint64_t>(),
+                   {static_cast<py::ssize_t>(rows.size()), static_cast<py::ssize_t>(events)},
+                   {distance, static_cast<py::ssize_t>(sizeof(std::uint64_t))}, rows[0], self);
+    view.attr("setflags")("write"_a = false);
+    return view;
+}
+
+class Group {
+  public:
+    Group(const std::string& events, const std::optional<std::string>& cpus,
+          const std::string& cgroup, const std::string& backend, bool quiet, bool skip_isolated,
+          bool start_disabled) {
+        MetaGroup::Options options;
+        options.groups = parse_events(events);
+        if (cpus) options.cpus = CpuList::parse(*cpus);
+        options.cgroup = cgroup;
+        options.backend = backend_named(backend);
+        options.mode = {.quiet = quiet, .skip_isolated = skip_isolated};
+        options.start_disabled = start_disabled;
+        group_.emplace(MetaGroup::open(options));
+        auto records =
+            std::make_shared<std::vector<std::vector<std::size_t>>>(group_->groups().size());
+        for (std::size_t i = 0; i < group_->members().size(); ++i)
+            records->at(group_->members()[i].group).push_back(i);
+        records_ = std::move(records);
+    }
+
+    MetaGroup& open() {
+        if (!group_) throw std::invalid_argument("the meta-group is closed");
+        return *group_;
+    }
+    void close() { group_.reset(); }
+
+    std::unique_ptr<Sweep> read() {
+        auto sweep = std::make_unique<Sweep>(Sweep{records_, {}});
+        const py::gil_scoped_release others_run;
+        open().read(sweep->snapshot);
+        return sweep;
+    }
+
+    std::vector<std::vector<std::string>> events() {
+        std::vector<std::vector<std::string>> names;
+        for (const GroupSpec& spec : open().groups()) {
+            names.emplace_back();
+            for (const EventSpec& event : spec.events)
+                names.back().push_back(event.name);
+        }
+        return names;
+    }
+
+    std::vector<int> cpus(std::size_t group) {
+        std::vector<int> all;
+        for (const std::size_t i : records_->at(group))
+            all.push_back(open().members()[i].cpu);
+        return all;
+    }
+
+    std::vector<std::pair<int, std::size_t>> members() {
+        std::vector<std::pair<int, std::size_t>> all;
+        for (const MetaGroup::Member& member : open().members())
+            all.emplace_back(member.cpu, member.group);
+        return all;
+    }
+
+    std::size_t columns() {
+        std::size_t most = 0;
+        for (const GroupSpec& spec : open().groups())
+            most = std::max(most, spec.events.size());
+        return most;
+    }
+
+  private:
+    static Backend backend_named(const std::string& name) {
+        for (const Backend backend : {Backend::automatic, Backend::module, Backend::per_fd})
+            if (to_string(backend) == name) return backend;
+        throw std::invalid_argument("unknown backend '" + name + "': automatic, module or per_fd");
+    }
+
+    std::optional<MetaGroup> group_;
+    std::shared_ptr<const std::vector<std::vector<std::size_t>>> records_;
+};
+
+// A stream of a group.
+class Sampling {
+  public:
+    Sampling(Group& group, double period)
+        : stream_(Stream::start(group.open(), {.period = duration(period)})),
+          columns_(group.columns()) {}
+
+    // The samples that are there, copied, because the rings are used again. `counts` has a column
+    // for each event of the largest group, and 0 where there is none.
+    py::dict read(double timeout) {
+        std::vector<std::uint64_t> time, deadline, lost, counts;
+        std::vector<std::int32_t> cpu, member;
+        {
+            const py::gil_scoped_release others_run;
+            stream_.wait(duration(timeout));
+            for (auto some = stream_.read(); !some.empty(); some = stream_.read())
+                for (const Deadline& all : some)
+                    for (const Sample& sample : all) {
+                        deadline.push_back(all.time_ns());
+                        time.push_back(sample.time_ns());
+                        lost.push_back(sample.lost());
+                        cpu.push_back(sample.cpu());
+                        member.push_back(static_cast<std::int32_t>(sample.index()));
+                        for (std::size_t i = 0; i < columns_; ++i)
+                            counts.push_back(sample.raw(i).value_or(0));
+                    }
+        }
+        return py::dict(
+            "deadline"_a = array_of(deadline), "time"_a = array_of(time), "cpu"_a = array_of(cpu),
+            "member"_a = array_of(member), "lost"_a = array_of(lost),
+            "counts"_a = array_of(counts).reshape(
+                {static_cast<py::ssize_t>(time.size()), static_cast<py::ssize_t>(columns_)}));
+    }
+
+    std::uint64_t stop() { return stream_.stop(); }
+    std::uint64_t period_ns() const { return stream_.period_ns(); }
+
+  private:
+    static std::chrono::nanoseconds duration(double seconds) {
+        return std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+    }
+
+    Stream stream_;
+    std::size_t columns_;
+};
+
+// All counts of a recording: an entry for each event of each sample.
+py::dict read_recording(const std::string& path) {
+    Recording recording(path);
+    std::vector<std::vector<std::size_t>> events(recording.events().size());  // by leader
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < recording.events().size(); ++i) {
+        events[recording.events()[i].leader].push_back(i);
+        names.push_back(recording.events()[i].name);
+    }
+    std::vector<std::uint64_t> time, count, lost;
+    std::vector<std::int32_t> cpu, event;
+    while (const auto entry = recording.next()) {
+        if (entry->kind == RecordedEntry::Kind::round) continue;
+        const auto& of_group = events[entry->event];
+        for (std::size_t i = 0; i < of_group.size(); ++i) {
+            if (recording.events()[of_group[i]].is_timer()) continue;
+            const bool counted = entry->payload && i < entry->payload->nr();
+            time.push_back(entry->time_ns);
+            cpu.push_back(entry->cpu);
+            event.push_back(static_cast<std::int32_t>(of_group[i]));
+            count.push_back(counted ? entry->payload->value(i) : 0);
+            lost.push_back(entry->lost);
+        }
+    }
+    return py::dict("events"_a = names, "time"_a = array_of(time), "cpu"_a = array_of(cpu),
+                    "event"_a = array_of(event), "count"_a = array_of(count),
+                    "lost"_a = array_of(lost), "period_ns"_a = recording.period_ns(),
+                    "finished"_a = recording.finished());
+}
+
+}  // namespace
+
+PYBIND11_MODULE(_metagroup, module) {
+    static const py::exception<Error> error(module, "Error", PyExc_OSError);
+    py::register_exception_translator([](std::exception_ptr thrown) {
+        try {
+            if (thrown) std::rethrow_exception(thrown);
+        } catch (const Error& e) {
+            PyErr_SetObject(error.ptr(), py::make_tuple(e.code().value(), e.what()).ptr());
+        }
+    });
+    module.attr("__version__") = METAGROUP_VERSION_STRING;
+
+    py::class_<Sweep>(module, "Snapshot")
+        .def("counts", &counts_of, "group"_a = 0)
+        .def(
+            "times",
+            [](const Sweep& sweep, std::size_t group) {
+                return sweep.field<std::uint64_t>(group, [](auto r) { return r.time_ns(); });
+            },
+            "group"_a = 0)
+        .def(
+            "cpus",
+            [](const Sweep& sweep, std::size_t group) {
+                return sweep.field<std::int32_t>(group, [](auto r) { return r.cpu(); });
+            },
+            "group"_a = 0)
+        .def(
+            "enabled",
+            [](const Sweep& sweep, std::size_t group) {
+                return sweep.field<std::uint64_t>(group, [](auto r) { return *r.time_enabled(); });
+            },
+            "group"_a = 0)
+        .def(
+            "running",
+            [](const Sweep& sweep, std::size_t group) {
+                return sweep.field<std::uint64_t>(group, [](auto r) { return *r.time_running(); });
+            },
+            "group"_a = 0)
+        .def(
+            "status",
+            [](const Sweep& sweep, std::size_t group) {
+                std::vector<std::string> all;
+                for (const std::size_t i : sweep.of(group))
+                    all.emplace_back(to_string(sweep.snapshot[i].status()));
+                return all;
+            },
+            "group"_a = 0)
+        .def_property_readonly("begin_ns", [](const Sweep& s) { return s.snapshot.begin_ns(); })
+        .def_property_readonly("end_ns", [](const Sweep& s) { return s.snapshot.end_ns(); });
+
+    py::class_<Group>(module, "MetaGroup")
+        .def(py::init<const std::string&, const std::optional<std::string>&, const std::string&,
+                      const std::string&, bool, bool, bool>(),
+             "events"_a, py::kw_only(), "cpus"_a = py::none(), "cgroup"_a = "",
+             "backend"_a = "automatic", "quiet"_a = false, "skip_isolated"_a = false,
+             "start_disabled"_a = false)
+        .def("read", &Group::read)
+        .def("enable", [](Group& group) { group.open().enable(); })
+        .def("disable", [](Group& group) { group.open().disable(); })
+        .def("reset", [](Group& group) { group.open().reset(); })
+        .def("close", &Group::close)
+        .def("cpus", &Group::cpus, "group"_a = 0)
+        .def_property_readonly("events", &Group::events)
+        .def_property_readonly("members", &Group::members)
+        .def_property_readonly(
+            "backend", [](Group& group) { return std::string(to_string(group.open().backend())); })
+        .def_property_readonly("backend_reason",
+                               [](Group& group) { return group.open().backend_reason(); })
+        .def("__enter__", [](const py::object& self) { return self; })
+        .def("__exit__", [](Group& group, const py::args&) { group.close(); });
+
+    py::class_<Sampling>(module, "Stream")
+        .def(py::init<Group&, double>(), "group"_a, "period"_a, py::keep_alive<1, 2>())
+        .def("read", &Sampling::read, "timeout"_a = 1.0)
+        .def("stop", &Sampling::stop)
+        .def_property_readonly("period_ns", &Sampling::period_ns)
+        .def("__enter__", [](const py::object& self) { return self; })
+        .def("__exit__", [](Sampling& stream, const py::args&) { stream.stop(); });
+
+    module.def("read_recording", &read_recording, "path"_a);
+}
