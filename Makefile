@@ -12,7 +12,7 @@ PARALLEL ?= $(shell expr 2 '*' $$(nproc))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help configured guest-deps tool deps deps-all build demo check check-all check-debug matrix lint stress soak fuzz mutations coverage bench bench-full report module shell install uninstall dkms-install deb clean
+.PHONY: help configured guest-deps tool deps deps-all build demo check check-all check-debug matrix lint stress soak fuzz mutations coverage docs bench bench-full report module shell install uninstall dkms-install deb clean
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
@@ -85,6 +85,10 @@ fuzz: deps ## fuzz decoders and parsers, FUZZ_SECONDS (600) each (40 minutes)
 
 mutations: build ## demand that the tests fail for each change of tests/mutations (an hour)
 	@tests/mutations/run --build $(BUILD)
+
+docs: ## the reference of the libraries, as pages in build/docs/html and as manual pages
+	@scripts/install-deps docs
+	@tests/lint/run reference $(BUILD) && echo '$(BUILD)/docs/html/index.html'
 
 coverage: deps-all ## print which lines of the library the unit tier does not reach
 	@tests/lint/run coverage $(BUILD)

@@ -13,6 +13,7 @@
 #include <metagroup/delta.hpp>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/stream.hpp>
+#include <metagroup/version.hpp>
 #include <new>
 #include <optional>
 #include <span>

@@ -90,7 +90,7 @@ size_t metagroup_group_get_size(const struct metagroup_group *group);
 int metagroup_group_get_group(const struct metagroup_group *group, size_t member);
 /** The number of events of a member; 0 if there is no such member. */
 size_t metagroup_group_get_event_count(const struct metagroup_group *group, size_t member);
-/** The event as it was written. NULL if there is none. Valid as long as @group. */
+/** The event as it was written. NULL if there is none. Valid as long as the group. */
 const char *metagroup_group_get_event_name(const struct metagroup_group *group, size_t member, size_t event);
 /** The unit of count * scale, as "Joules"; "" for occurrences. NULL if there is no such event. */
 const char *metagroup_group_get_event_unit(const struct metagroup_group *group, size_t member, size_t event);
@@ -138,10 +138,11 @@ int metagroup_snapshot_get_difference(const struct metagroup_snapshot *older,
 
 /**
  * Lets all CPUs sample their members, at multiples of a period on CLOCK_MONOTONIC. The stream ends
- * with this object, which must not outlive @group.
+ * with this object, which must not outlive the group.
  *
- * @period_ns:	10 us to 60 s
- * @ring_size:	bytes in the ring of each CPU: a power of two from a page to 64 MiB; 0 for 256 KiB
+ * \param group      the group
+ * \param period_ns  10 us to 60 s
+ * \param ring_size  bytes in the ring of each CPU: a power of two from a page to 64 MiB; 0 for 256 KiB
  */
 struct metagroup_stream *metagroup_stream_start(struct metagroup_group *group, uint64_t period_ns,
 						size_t ring_size);

@@ -12,6 +12,7 @@
 #include <metagroup/metagroup.hpp>
 #include <metagroup/recording.hpp>
 #include <metagroup/stream.hpp>
+#include <metagroup/version.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>

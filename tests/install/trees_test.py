@@ -71,6 +71,7 @@ class StagedTest(WithDirectory):
         self.assertEqual(files(self.tree), pages | headers | schemas | config | {
             "bin/metagroup",
             "include/linux/perf_metagroup.h", "include/metagroup.h",
+            "include/metagroup/version.hpp",
             "lib/libmetagroup.a", "lib/libmetagroup.so", "lib/libmetagroup.so.1",
             f"lib/libmetagroup.so.1.{VERSION}",
             "lib/libmetagroup-c.so", "lib/libmetagroup-c.so.0",
