@@ -197,6 +197,7 @@ void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
         if (!ordered_.empty()) pieces.emplace_back(ordered_);
         return;
     }
+    newest_ = newest_time();
     // One piece up to the record that wraps around, that one, and one behind it.
     std::uint64_t piece = begin_;
     const auto cut = [&](std::uint64_t end) {

@@ -134,7 +134,7 @@ class Ring {
     std::uint64_t released_ = 0;
     bool listed_ = false;                   // backward: positions_ was filled
     std::vector<std::uint64_t> positions_;  // backward: of records not removed, newest first
-    std::uint64_t newest_ = 0;              // time of the last front()
+    std::uint64_t newest_ = 0;              // time of the last record removed, or of front()
     bool has_front_ = false;
     RingRecord front_;
     std::vector<std::byte> wrapped_;  // the record that wraps around

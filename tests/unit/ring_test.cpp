@@ -134,9 +134,11 @@ TEST_CASE("all records of a ring are taken as they are, whatever their type") {
     CHECK(fake.head().data_tail != fake.head().data_head);
     ring.release();
     CHECK(fake.head().data_tail == fake.head().data_head);
+    CHECK(ring.newest_time() == 65);
     pieces.clear();
     ring.take_all(pieces);
     CHECK(pieces.empty());
+    CHECK(ring.newest_time() == 65);
 }
 
 TEST_CASE("a record that is longer than what was written is not taken") {
