@@ -46,8 +46,7 @@ int mg_attach_prepare(struct mg_attach *attach, const s32 *fds, u32 count)
  */
 void mg_attach_end(struct mg_attach *attach)
 {
-	while (attach->nr_members)
-		mg_member_destroy(attach->members[--attach->nr_members]);
+	mg_members_destroy(attach->members, attach->nr_members);
 	kvfree(attach->members);
 }
 
@@ -178,6 +177,6 @@ int mg_detach(struct mg_group *group, u32 id)
 	mg_cpus_remove(&group->cpus, member);
 	mg_group_unlock(group);
 
-	mg_member_destroy(member);
+	mg_members_destroy(&member, 1);
 	return 0;
 }

@@ -14,6 +14,7 @@
 #include <linux/slab.h>
 
 #include "counter.h"
+#include "cpu_work.h"
 #include "perf_kernel.h"
 #include "shared.h"
 
@@ -43,7 +44,9 @@ static struct mg_counter *mg_counter_get(struct perf_event *leader, struct file 
 		return ERR_PTR(-ENOMEM);
 	kref_init(&new->refs);
 	new->file = file;
-	mg_counter_init(new, leader, leader->attr.read_format);
+	new->leader = leader;
+	new->id = leader->id;
+	mg_counter_init(new, leader->attr.read_format);
 
 	mutex_lock(&mg_counters_mutex);
 	counter = mg_counter_find(leader);
@@ -106,7 +109,16 @@ put_file:
 	return ERR_PTR(err);
 }
 
-static struct mg_counter *mg_counter_alloc_kernel(u32 nr_events, int cpu)
+/**
+ * mg_counter_create_kernel - create a counter whose kernel events are to be opened
+ * @nr_events:	their number
+ * @format:	read_format of the payload
+ * @cpu:	their CPU
+ *
+ * Context: Process context, may sleep.
+ * Return: a reference, or NULL.
+ */
+struct mg_counter *mg_counter_create_kernel(u32 nr_events, u64 format, int cpu)
 {
 	struct mg_counter *counter = kzalloc(sizeof(*counter), GFP_KERNEL_ACCOUNT);
 
@@ -120,76 +132,102 @@ static struct mg_counter *mg_counter_alloc_kernel(u32 nr_events, int cpu)
 	counter->nr_kernel = nr_events;
 	counter->cpu = cpu;
 	kref_init(&counter->refs);
-	return counter;
-}
-
-static struct mg_counter *mg_counter_opened(struct mg_counter *counter, u64 format, int err)
-{
-	if (err) {
-		kfree(counter->kernel);
-		kfree(counter);
-		return ERR_PTR(err);
-	}
-	mg_counter_init(counter, counter->kernel[0], format);
+	mg_counter_init(counter, format);
 	return counter;
 }
 
 /**
- * mg_counter_open_kernel - open or share kernel events on one CPU, all or none
- * @attrs:	what they count, see mg_attr_for_counting()
- * @nr_events:	entries of @attrs
- * @format:	read_format of the payload
- * @cpu:	the CPU
+ * mg_counter_share_kernel - share kernel events, if all of them are open
+ * @counter:	newly created
+ * @attrs:	what the events count, see mg_attr_for_counting()
+ *
+ * Context: Process context, may sleep. Takes mg_shared.mutex and ctx->lock.
+ * Return: true, or false if mg_counter_open_kernel() is to be called.
+ */
+bool mg_counter_share_kernel(struct mg_counter *counter, const struct perf_event_attr *attrs)
+{
+	bool joined = mg_shared_join(counter->kernel, attrs, counter->nr_kernel, counter->cpu);
+
+	if (joined)
+		counter->leader = counter->kernel[0];
+	return joined;
+}
+
+/**
+ * mg_counter_open_kernel - open or share kernel events on their CPU, all or none
+ * @counter:	newly created
+ * @attrs:	what the events count, see mg_attr_for_counting()
  * @failure:	set if an event is the cause of an error
  *
- * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
- * Return: a reference, or an ERR_PTR().
+ * Context: Process context, may sleep; fastest on the CPU of the events. Takes
+ * mg_shared.mutex, ctx->mutex and cpu_hotplug_lock.
+ * Return: 0 or an error.
  */
-struct mg_counter *mg_counter_open_kernel(struct perf_event_attr *attrs, u32 nr_events,
-					  u64 format, int cpu, struct mg_failure *failure)
+int mg_counter_open_kernel(struct mg_counter *counter, struct perf_event_attr *attrs,
+			   struct mg_failure *failure)
 {
-	struct mg_counter *counter = mg_counter_alloc_kernel(nr_events, cpu);
-	int err;
+	int err = mg_shared_open(counter->kernel, attrs, counter->nr_kernel, counter->cpu,
+				 failure);
 
-	if (!counter)
-		return ERR_PTR(-ENOMEM);
-	err = mg_shared_open(counter->kernel, attrs, nr_events, cpu, failure);
-	return mg_counter_opened(counter, format, err);
+	if (!err)
+		counter->leader = counter->kernel[0];
+	return err;
 }
 
 /**
- * mg_counter_open_offline - get a counter for a CPU that is offline
- * @nr_events:	number of its events, whose counts are 0
- * @format:	read_format of the payload
- * @cpu:	the CPU
+ * mg_counter_open_offline - open dummies in place of events of a CPU that is offline
+ * @counter:	newly created
  *
  * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
- * Return: a reference, or an ERR_PTR().
+ * Return: 0 or an error.
  */
-struct mg_counter *mg_counter_open_offline(u32 nr_events, u64 format, int cpu)
+int mg_counter_open_offline(struct mg_counter *counter)
 {
-	struct mg_counter *counter = mg_counter_alloc_kernel(nr_events, cpu);
-	int err;
+	int err = mg_kernel_open_dummies(counter->kernel, counter->nr_kernel);
 
-	if (!counter)
-		return ERR_PTR(-ENOMEM);
-	err = mg_kernel_open_dummies(counter->kernel, nr_events);
-	return mg_counter_opened(counter, format, err);
+	if (!err)
+		counter->leader = counter->kernel[0];
+	return err;
 }
 
-static void mg_counter_release(struct kref *refs)
+static void mg_counter_forget(struct kref *refs)
 {
 	struct mg_counter *counter = container_of(refs, struct mg_counter, refs);
 
 	if (counter->file)
 		hash_del(&counter->node);
 	mutex_unlock(&mg_counters_mutex);
+}
+
+/* Return true for the last reference. */
+static bool mg_counter_drop(struct mg_counter *counter)
+{
+	return kref_put_mutex(&counter->refs, mg_counter_forget, &mg_counters_mutex);
+}
+
+/* Return true if there is nothing that the CPU of kernel events had better do. */
+static bool mg_counter_leave(struct mg_counter *counter)
+{
+	if (counter->leader && counter->kernel &&
+	    !mg_shared_leave(counter->kernel, counter->nr_kernel, counter->cpu))
+		return false;
+	counter->leader = NULL;
+	return true;
+}
+
+static void mg_counter_free(struct mg_counter *counter)
+{
 	if (counter->file)
 		fput(counter->file);
-	else
-		mg_shared_close(counter->kernel, counter->nr_kernel);
+	else if (counter->leader)
+		mg_shared_close(counter->kernel, counter->nr_kernel, counter->cpu);
 	kfree(counter->kernel);
 	kfree(counter);
+}
+
+static void mg_counter_free_work(struct mg_cpu_work *work)
+{
+	mg_counter_free(work->item);
 }
 
 /**
@@ -200,18 +238,46 @@ static void mg_counter_release(struct kref *refs)
  */
 void mg_counter_put(struct mg_counter *counter)
 {
-	kref_put_mutex(&counter->refs, mg_counter_release, &mg_counters_mutex);
+	if (mg_counter_drop(counter))
+		mg_counter_free(counter);
+}
+
+/**
+ * mg_counters_put - drop references; each CPU releases its own kernel events
+ * @work:	with @cpu, and a counter as @item; changed
+ * @count:	entries of @work
+ *
+ * Context: Process context, may sleep. Takes mg_counters_mutex, and as
+ * mg_cpu_works_run().
+ */
+void mg_counters_put(struct mg_cpu_work *work, u32 count)
+{
+	struct mg_cpu_works works = { .func = mg_counter_free_work };
+	u32 left = 0;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		struct mg_counter *counter = work[i].item;
+
+		if (!mg_counter_drop(counter))
+			continue;
+		if (mg_counter_leave(counter))
+			mg_counter_free(counter);
+		else
+			work[left++] = work[i];
+	}
+	mg_cpu_works_run(&works, work, left, false);
 }
 
 /**
  * mg_counter_users - how many use an event of a counter
  * @counter:	the counter, which has kernel events
  *
- * Context: Process context, may sleep. Takes mg_shared_mutex.
+ * Context: Process context, may sleep. Takes mg_shared.mutex.
  */
 u32 mg_counter_users(const struct mg_counter *counter)
 {
-	return mg_shared_users(counter->kernel, counter->nr_kernel);
+	return mg_shared_users(counter->kernel, counter->nr_kernel, counter->cpu);
 }
 
 /**

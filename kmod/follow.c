@@ -120,19 +120,17 @@ static void mg_follow_open(struct mg_group *group, struct mg_reopen *reopen)
 {
 	struct mg_failure failure = { .event = reopen->spec->nr_events };
 	struct mg_plan *plan = NULL;
-	int err = 0;
+	int err = -ENOMEM;
 
-	reopen->counter = mg_counter_open_kernel(reopen->spec->attrs, reopen->spec->nr_events,
-						 reopen->format, reopen->cpu, &failure);
-	if (IS_ERR(reopen->counter)) {
-		err = PTR_ERR(reopen->counter);
-		reopen->counter = NULL;
-	} else {
+	reopen->counter = mg_counter_create_kernel(reopen->spec->nr_events, reopen->format,
+						   reopen->cpu);
+	if (reopen->counter) {
 		reopen->counter->id = reopen->shown_id;
 		plan = mg_plan_alloc(reopen->counter, reopen->spec->nr_events);
-		err = plan ? 0 : -ENOMEM;
 	}
 	if (plan)
+		err = mg_counter_open_kernel(reopen->counter, reopen->spec->attrs, &failure);
+	if (plan && !err)
 		mg_kernel_plan(plan);
 
 	mg_follow_lock(group);

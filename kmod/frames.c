@@ -28,10 +28,7 @@ int mg_frames_init(struct mg_frames *frames)
  */
 void mg_frames_destroy(struct mg_frames *frames)
 {
-	u32 i;
-
-	for (i = 0; i < frames->nr_members; i++)
-		mg_member_destroy(frames->members[i]);
+	mg_members_destroy(frames->members, frames->nr_members);
 	kvfree(frames->members);
 	mg_snapshot_destroy(&frames->snapshot);
 }

@@ -7,6 +7,7 @@
 #include "follow.h"
 #include "idle.h"
 #include "limit.h"
+#include "shared.h"
 #include "stream.h"
 
 static struct miscdevice mg_device = {
@@ -20,6 +21,7 @@ static int __init mg_init(void)
 {
 	int err;
 
+	mg_shared_init();
 	err = mg_stream_init();
 	if (err)
 		return err;

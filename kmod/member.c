@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/cpumask.h>
 #include <linux/err.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
+#include "cpu_work.h"
 #include "limit.h"
 #include "member.h"
 #include "perf_kernel.h"
@@ -47,33 +49,25 @@ put_counter:
 }
 
 /**
- * mg_member_create_kernel - create a member with kernel events, not attached yet
+ * mg_member_create_kernel - create a member whose kernel events are to be opened
  * @spec:	what they count
  * @format:	read_format of the payload
- * @cpu:	their CPU; it may be offline if @follow is set
+ * @cpu:	their CPU
  * @follow:	its events are opened anew when its CPU comes online
- * @failure:	set if an event is the cause of an error
  *
- * It is stopped, and its counts are 0.
+ * Allocates all but the events, so that it is charged to the caller.
  *
  * Context: Process context, may sleep.
  * Return: the member, or an ERR_PTR().
  */
 struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int cpu,
-					  bool follow, struct mg_failure *failure)
+					  bool follow)
 {
-	const struct mg_failure before = *failure;
-	struct mg_counter *counter;
+	struct mg_counter *counter = mg_counter_create_kernel(spec->nr_events, format, cpu);
 	struct mg_member *member;
 
-	counter = mg_counter_open_kernel(spec->attrs, spec->nr_events, format, cpu, failure);
-	if (follow && counter == ERR_PTR(-ENODEV) && !cpu_online(cpu)) {
-		*failure = before;
-		counter = mg_counter_open_offline(spec->nr_events, format, cpu);
-	}
-	if (IS_ERR(counter))
-		return ERR_CAST(counter);
-
+	if (!counter)
+		return ERR_PTR(-ENOMEM);
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
 		goto put_counter;
@@ -82,7 +76,6 @@ struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int 
 	member->view = mg_view_create(counter, follow ? spec : NULL);
 	if (!member->plan || !member->view)
 		goto free_member;
-	mg_kernel_plan(member->plan);
 	counter->id = member->view->ids[0];
 	return member;
 
@@ -93,6 +86,48 @@ free_member:
 put_counter:
 	mg_counter_put(counter);
 	return ERR_PTR(-ENOMEM);
+}
+
+/**
+ * mg_member_share - open a member by sharing kernel events, if all of them are open
+ * @member:	newly created
+ * @spec:	what the events count
+ *
+ * Context: Process context, may sleep.
+ * Return: true, or false if mg_member_open() is to be called.
+ */
+bool mg_member_share(struct mg_member *member, const struct mg_spec *spec)
+{
+	if (!mg_counter_share_kernel(member->counter, spec->attrs))
+		return false;
+	mg_kernel_plan(member->plan);
+	return true;
+}
+
+/**
+ * mg_member_open - open the kernel events of a member
+ * @member:	newly created
+ * @spec:	what the events count
+ *
+ * If its view is to open them anew, the CPU may be offline. The member is stopped, and
+ * its counts are 0. On an error, @view->failure is set if an event is the cause.
+ *
+ * Context: Process context, may sleep; fastest on the CPU of the events.
+ * Return: 0 or an error.
+ */
+int mg_member_open(struct mg_member *member, struct mg_spec *spec)
+{
+	struct mg_view *view = member->view;
+	const struct mg_failure before = view->failure;
+	int err = mg_counter_open_kernel(member->counter, spec->attrs, &view->failure);
+
+	if (err == -ENODEV && view->spec && !cpu_online(member->counter->cpu)) {
+		view->failure = before;
+		err = mg_counter_open_offline(member->counter);
+	}
+	if (!err)
+		mg_kernel_plan(member->plan);
+	return err;
 }
 
 /**
@@ -155,23 +190,39 @@ int mg_member_claim(struct mg_member **members, u32 count, u32 *failed)
 }
 
 /**
- * mg_member_destroy - free a member, attached or not
- * @member:	the member; on no list
+ * mg_members_destroy - free members, attached or not
+ * @members:	the members; on no list
+ * @count:	entries of @members
  *
- * Context: Process context, may sleep. Takes mg_claims_mutex.
+ * Context: Process context, may sleep. cpu_hotplug_lock is not held. Takes
+ * mg_claims_mutex.
  */
-void mg_member_destroy(struct mg_member *member)
+void mg_members_destroy(struct mg_member **members, u32 count)
 {
-	struct mg_counter *counter = member->counter;
+	struct mg_cpu_work *work = kvcalloc(count, sizeof(*work), GFP_KERNEL);
+	u32 i;
 
 	mutex_lock(&mg_claims_mutex);
-	if (counter->owner == member)
-		counter->owner = NULL;
+	for (i = 0; i < count; i++)
+		if (members[i]->counter->owner == members[i])
+			members[i]->counter->owner = NULL;
 	mutex_unlock(&mg_claims_mutex);
-	if (member->view)
-		mg_limit_remove_events(member->view->limit, counter->nr_kernel);
-	mg_view_destroy(member->view);
-	mg_plan_free(member->plan);
-	mg_counter_put(counter);
-	kfree(member);
+
+	for (i = 0; i < count; i++) {
+		struct mg_member *member = members[i];
+		struct mg_counter *counter = member->counter;
+
+		if (member->view)
+			mg_limit_remove_events(member->view->limit, counter->nr_kernel);
+		mg_view_destroy(member->view);
+		mg_plan_free(member->plan);
+		kfree(member);
+		if (work)
+			work[i] = (struct mg_cpu_work){ .cpu = counter->cpu, .item = counter };
+		else
+			mg_counter_put(counter);
+	}
+	if (work)
+		mg_counters_put(work, count);
+	kvfree(work);
 }

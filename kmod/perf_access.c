@@ -102,12 +102,11 @@ void mg_event_wait_moved(struct perf_event *event)
 }
 
 /**
- * mg_counter_init - set the leader of a counter and the layout of its payload
- * @counter:	zeroed, except for @kernel
- * @leader:	leader of the group, or the first kernel event
+ * mg_counter_init - set the layout of a counter's payload
+ * @counter:	the counter
  * @format:	read_format of the payload
  */
-void mg_counter_init(struct mg_counter *counter, struct perf_event *leader, u64 format)
+void mg_counter_init(struct mg_counter *counter, u64 format)
 {
 	bool group = format & PERF_FORMAT_GROUP;
 	bool id = format & PERF_FORMAT_ID;
@@ -115,8 +114,6 @@ void mg_counter_init(struct mg_counter *counter, struct perf_event *leader, u64 
 	bool running = format & PERF_FORMAT_TOTAL_TIME_RUNNING;
 	bool lost = format & PERF_FORMAT_LOST;
 
-	counter->leader = leader;
-	counter->id = leader->id;
 	counter->read_format = format;
 	/* In a group the times precede the first count, else they follow it. */
 	counter->count_word = group ? 1 + enabled + running : 0;
@@ -206,11 +203,13 @@ struct mg_plan *mg_plan_alloc(struct mg_counter *counter, u32 capacity)
 	if (!plan)
 		return NULL;
 	plan->counter = counter;
-	plan->leader = counter->leader;
 	plan->capacity = capacity;
 	plan->clocks = plan->counts + capacity;
 	plan->events = (void *)(plan->clocks + capacity);
 	plan->reads = plan->events + capacity;
+	if (counter->kernel)
+		return plan;	/* see mg_kernel_plan() */
+	plan->leader = counter->leader;
 	/* Generations only rise, so the group never has this one. */
 	plan->generation = READ_ONCE(plan->leader->group_generation) - 1;
 	return plan;

@@ -28,7 +28,8 @@ struct mg_member;
 
 /**
  * struct mg_counter - where the counts of a member come from
- * @leader:		leader of a perf group, or the first kernel event; constant
+ * @leader:		leader of a perf group, or the first kernel event; NULL until they
+ *			are open, then constant
  * @id:			identifier of the leader; constant
  * @read_format:	of the payload; constant
  * @count_word:		index of the leader's count in the payload; constant
@@ -276,7 +277,7 @@ int mg_event_check_leader(struct perf_event *event, u32 *reason);
 u32 mg_event_status(const struct perf_event *event, enum mg_place place);
 void mg_event_wait_moved(struct perf_event *event);
 
-void mg_counter_init(struct mg_counter *counter, struct perf_event *leader, u64 format);
+void mg_counter_init(struct mg_counter *counter, u64 format);
 int mg_leader_describe(const struct mg_counter *counter, struct mg_event_info *info,
 		       u64 *ids, u32 max_ids);
 u32 mg_counter_max_events(const struct mg_counter *counter);

@@ -253,12 +253,12 @@ int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events)
 }
 
 /**
- * mg_kernel_is_opened - check whether the events are no dummies
+ * mg_kernel_is_opened - check whether the events are open, and no dummies
  * @counter:	the counter, which has kernel events
  */
 bool mg_kernel_is_opened(const struct mg_counter *counter)
 {
-	return READ_ONCE(counter->leader->cpu) == counter->cpu;
+	return counter->leader && READ_ONCE(counter->leader->cpu) == counter->cpu;
 }
 
 /**
@@ -305,6 +305,7 @@ void mg_kernel_plan(struct mg_plan *plan)
 	u8 scope;
 	u32 i;
 
+	plan->leader = counter->leader;
 	plan->nr_events = counter->nr_kernel;
 	plan->nr_present = counter->nr_kernel;
 	plan->nr_reads = counter->nr_kernel;

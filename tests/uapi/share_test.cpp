@@ -76,6 +76,21 @@ TEST_CASE("Two members that share an event advance equally, from counts of their
     REQUIRE(older.ids[0] != newer.ids[0]);
 }
 
+TEST_CASE("A set that shares only some of its events leaves them to the others when it is closed") {
+    const auto three = distinct(3, testpmu_or_skip(0));
+    Meta first;
+    REQUIRE(open_set(first, {three[0]}) == 0);
+    {
+        // An event may be in a set twice.
+        const Meta second;
+        REQUIRE(open_set(second, {three[0], three[0], three[1], three[2]}) == 0);
+        REQUIRE(second.member(0).users == 3);
+    }
+    REQUIRE(first.member(0).users == 1);
+    first = Meta();
+    REQUIRE(open_set(first, distinct(4, testpmu_or_skip(0))) == 0);
+}
+
 TEST_CASE("RESET and DISABLE of a set do not show in another one that shares its events") {
     const Meta mine, theirs;
     REQUIRE(open_set(mine, {clock_event(), faults()}, {0}) == 0);

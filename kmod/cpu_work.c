@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Work that CPUs do themselves, all at the same time, while a task waits. To open or
+ * to release an event from another CPU interrupts its CPU, and waits for it; on its
+ * own CPU it takes a call.
+ */
+#include <linux/cpu.h>
+#include <linux/cpumask.h>
+#include <linux/cred.h>
+#include <linux/jiffies.h>
+#include <linux/smp.h>
+
+#include "compat/isolation.h"
+#include "cpu_work.h"
+
+/* A CPU that has not begun by then, because of real-time tasks, is interrupted. */
+#define MG_CPU_WORK_TIMEOUT	(HZ / 5)
+
+static void mg_cpu_work_do(struct mg_cpu_work *work)
+{
+	work->works->func(work);
+	if (atomic_dec_and_test(&work->works->left))
+		complete(&work->works->done);
+}
+
+/* PMUs and security modules check the rights of the caller, as if it were this task. */
+static void mg_cpu_work_func(struct work_struct *item)
+{
+	struct mg_cpu_work *work = container_of(item, struct mg_cpu_work, work);
+	const struct cred *own = override_creds(work->works->cred);
+
+	mg_cpu_work_do(work);
+	revert_creds(own);
+}
+
+/* An isolated CPU is interrupted: it has no time for kernel threads. */
+static bool mg_cpu_does_work(int cpu)
+{
+	return cpu_online(cpu) && cpu != raw_smp_processor_id() &&
+	       housekeeping_cpu(cpu, HK_TYPE_TICK) && housekeeping_cpu(cpu, HK_TYPE_DOMAIN);
+}
+
+/**
+ * mg_cpu_works_run - have each CPU do its work, and wait
+ * @works:	with @func and @data
+ * @work:	with @cpu and @item; there may be several for a CPU
+ * @count:	entries of @work
+ * @interruptible:	return early on a signal
+ *
+ * The caller itself does the work of CPUs that are offline or isolated, of its own
+ * CPU, and of CPUs that do not begin in time. So @func must not rely on the CPU.
+ *
+ * Context: Process context, may sleep. cpu_hotplug_lock is not held. Takes it.
+ * Return: 0, or -EINTR if part of the work was not begun because of a signal.
+ */
+int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 count,
+		     bool interruptible)
+{
+	long time = MG_CPU_WORK_TIMEOUT;
+	u32 i;
+
+	if (!count)
+		return 0;
+	works->cred = current_cred();
+	atomic_set(&works->left, count);
+	init_completion(&works->done);
+
+	/* A CPU that goes offline after this leaves its work to others. */
+	cpus_read_lock();
+	for (i = 0; i < count; i++) {
+		work[i].works = works;
+		work[i].queued = mg_cpu_does_work(work[i].cpu);
+		INIT_WORK(&work[i].work, mg_cpu_work_func);
+		if (work[i].queued)
+			queue_work_on(work[i].cpu, system_highpri_wq, &work[i].work);
+	}
+	cpus_read_unlock();
+
+	for (i = 0; i < count; i++)
+		if (!work[i].queued)
+			mg_cpu_work_do(&work[i]);
+	time = interruptible ? wait_for_completion_interruptible_timeout(&works->done, time) :
+			       wait_for_completion_timeout(&works->done, time);
+
+	/* No work function is running any more when this is through. */
+	for (i = 0; i < count; i++) {
+		if (!work[i].queued)
+			continue;
+		if (time > 0)
+			flush_work(&work[i].work);
+		else if (cancel_work_sync(&work[i].work) && !time)
+			mg_cpu_work_do(&work[i]);
+	}
+	return time < 0 ? -EINTR : 0;
+}

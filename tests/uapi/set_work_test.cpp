@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: MIT
+// Sets are opened and closed by the CPUs themselves, unless these have no time for it.
+#include <sched.h>
+
+#include <chrono>
+
+#include "fixtures.hpp"
+#include "support/set.hpp"
+
+using namespace metagroup::test;
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<perf_event_attr> clocks(std::size_t count) {
+    return distinct(count, software_event(PERF_COUNT_SW_CPU_CLOCK, 0));
+}
+
+// Interrupts that a CPU gets because another one calls a function there.
+class Interrupts {
+  public:
+    explicit Interrupts(int cpu) {
+        const auto attr = tracepoint_event("irq_vectors/call_function_single_entry", 0);
+        if (!attr) SKIP("no tracepoint for these interrupts");
+        group_.add(*attr, cpu);
+    }
+    std::uint64_t count() const { return words(group_.read()).at(0); }
+
+  private:
+    EventGroup group_;
+};
+
+// Real-time threads never leave CPUs to others.
+class Forever {
+  public:
+    Forever() : runtime_("/proc/sys/kernel/sched_rt_runtime_us", -1) {}
+
+  private:
+    Setting runtime_;
+};
+
+// The last CPU executes a real-time thread, until the end of this or for 20 seconds.
+class BusyLastCpu {
+  public:
+    BusyLastCpu() {
+        while (!runs_)
+            std::this_thread::sleep_for(1ms);
+    }
+
+  private:
+    void spin(const std::stop_token& stop) {
+        run_on(online_cpus().back());
+        const sched_param priority{.sched_priority = 1};
+        if (::sched_setscheduler(0, SCHED_FIFO, &priority)) std::terminate();
+        const auto end = std::chrono::steady_clock::now() + 20s;
+        runs_ = true;
+        while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
+        }
+    }
+
+    Forever forever_;
+    std::atomic<bool> runs_ = false;
+    std::jthread thread_{[this](const std::stop_token& stop) { spin(stop); }};
+};
+
+}  // namespace
+
+TEST_CASE("A CPU is not interrupted for each event of a set that it opens and closes") {
+    const OnFirstCpu here;
+    const Interrupts last(online_cpus().back());
+    const auto before = last.count();
+    {
+        const Meta meta;
+        REQUIRE(open_set(meta, clocks(64)) == 0);
+    }
+    REQUIRE(last.count() - before < 64);
+}
+
+TEST_CASE("A CPU has no part in a set whose events other sets have opened") {
+    const OnFirstCpu here;
+    const Meta other;
+    REQUIRE(open_set(other, clocks(4)) == 0);
+    // Nor is the time long that a CPU has to begin.
+    const BusyLastCpu busy;
+    const auto took = time_of([] {
+        const Meta meta;
+        REQUIRE(open_set(meta, clocks(4)) == 0);
+    });
+    REQUIRE(took < 150ms);
+}
+
+TEST_CASE("A set is opened and closed on a CPU that a real-time thread never leaves") {
+    const OnFirstCpu here;
+    const BusyLastCpu busy;
+    const auto took = time_of([] {
+        const Meta meta;
+        REQUIRE(open_set(meta, clocks(4)) == 0);
+        REQUIRE(read_framed(meta).frames.back().record.status == PERF_METAGROUP_OK);
+    });
+    REQUIRE(took < 15s);
+}
+
+TEST_CASE("A signal ends the opening of a set that a CPU does not begin") {
+    const OnFirstCpu here;
+    const Meta meta;
+    const auto four = distinct(4, testpmu_or_skip(0));
+    {
+        const BusyLastCpu busy;
+        const long error = run_as(Identity::root, {}, [&](auto) {
+            struct sigaction action {};
+            action.sa_handler = [](int) {};
+            ::sigaction(SIGALRM, &action, nullptr);
+            ::ualarm(20'000, 20'000);
+            const Meta mine;
+            return open_set(mine, four);
+        });
+        REQUIRE(error == -EINTR);
+    }
+    // All counters are free again.
+    REQUIRE(open_set(meta, distinct(4, testpmu_or_skip(0))) == 0);
+}
