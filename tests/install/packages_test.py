@@ -26,7 +26,7 @@ OWNED = {
         rf"/usr/lib/{MULTIARCH}/libmetagroup(\.a|(-c)?\.so)",
         rf"/usr/lib/{MULTIARCH}/pkgconfig/metagroup(-c)?\.pc",
         rf"/usr/lib/{MULTIARCH}/cmake/metagroup/metagroup[A-Za-z-]*\.cmake",
-        r"/usr/share/doc/libmetagroup-dev/examples/[\w.]+(\.gz)?"),
+        r"/usr/share/doc/libmetagroup-dev/examples/(kernel/)?[\w.]+(\.gz)?"),
     "metagroup": (
         r"/usr/bin/metagroup", r"/usr/share/man/man1/metagroup(-[a-z]+)?\.1\.gz",
         r"/usr/share/bash-completion/completions/metagroup",
