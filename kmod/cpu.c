@@ -101,6 +101,35 @@ void mg_cpus_remove(struct mg_cpus *cpus, struct mg_member *member)
 }
 
 /**
+ * mg_cpus_replace - put another member in the place of one
+ * @cpus:	the CPUs
+ * @old:	the one
+ * @new:	the other member, whose counter is of the same CPU; on no list
+ *
+ * Context: mg_group.mutex is held. Takes mg_cpu.lock.
+ */
+void mg_cpus_replace(struct mg_cpus *cpus, struct mg_member *old, struct mg_member *new)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[old->cpu];
+	struct mg_member **link = &on_cpu->first;
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	while (*link != old)
+		link = &(*link)->next;
+	new->next = old->next;
+	WRITE_ONCE(*link, new);
+	on_cpu->sample_room += mg_sample_room(new);
+	on_cpu->sample_room -= mg_sample_room(old);
+	raw_spin_unlock_irq(&on_cpu->lock);
+
+	new->cpu = old->cpu;
+	on_cpu->nr_events += new->plan->capacity;
+	on_cpu->nr_events -= old->plan->capacity;
+	cpumask_set_cpu(new->cpu, cpus->running);
+}
+
+/**
  * mg_cpus_replace_plan - give a member a plan of another capacity
  * @cpus:	the CPUs
  * @member:	the member; its old plan is freed

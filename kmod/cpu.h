@@ -79,6 +79,7 @@ int mg_cpus_init(struct mg_cpus *cpus);
 void mg_cpus_destroy(struct mg_cpus *cpus);
 void mg_cpus_add(struct mg_cpus *cpus, struct mg_member *member, int cpu);
 void mg_cpus_remove(struct mg_cpus *cpus, struct mg_member *member);
+void mg_cpus_replace(struct mg_cpus *cpus, struct mg_member *old, struct mg_member *new);
 void mg_cpus_replace_plan(struct mg_cpus *cpus, struct mg_member *member,
 			  struct mg_plan *plan);
 void mg_cpus_replace_counter(struct mg_cpus *cpus, struct mg_member *member,

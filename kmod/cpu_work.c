@@ -42,7 +42,7 @@ static bool mg_cpu_does_work(int cpu)
 
 /**
  * mg_cpu_works_run - have each CPU do its work, and wait
- * @works:	with @func and @data
+ * @works:	with @func
  * @work:	with @cpu and @item; there may be several for a CPU
  * @count:	entries of @work
  * @interruptible:	return early on a signal

@@ -29,14 +29,12 @@ struct mg_cpu_work {
 /**
  * struct mg_cpu_works - what is to be done for many CPUs
  * @func:	does it for one; may sleep
- * @data:	of the user
  * @cred:	of the caller
  * @left:	number of those that are not done; atomic
  * @done:	there are none
  */
 struct mg_cpu_works {
 	void (*func)(struct mg_cpu_work *work);
-	void *data;
 	const struct cred *cred;
 	atomic_t left;
 	struct completion done;

@@ -48,7 +48,7 @@ static bool mg_is_to_be_opened(const struct mg_member *member, u32 round)
 {
 	struct mg_event_info info;
 
-	if (!member->view || !member->view->spec || member->view->round == round ||
+	if (!member->view || !member->view->follow || member->view->round == round ||
 	    !cpu_online(member->cpu))
 		return false;
 	mg_counter_describe(member->counter, &info, NULL, 0);
@@ -98,7 +98,10 @@ static void mg_follow_replace(struct mg_group *group, struct mg_member *member,
 	reopen->counter = old;
 }
 
-/* Return false if the member is detached. @plan is used, or not, if there is one. */
+/*
+ * Return false if the member is detached, or has other events. @plan is used, or
+ * not, if there is one.
+ */
 static bool mg_follow_finish(struct mg_group *group, struct mg_reopen *reopen,
 			     struct mg_plan *plan, int err, const struct mg_failure *failure)
 {
@@ -108,6 +111,8 @@ static bool mg_follow_finish(struct mg_group *group, struct mg_reopen *reopen,
 	if (index < 0)
 		return false;
 	member = group->frames.members[index];
+	if (member->view->spec != reopen->spec)
+		return false;
 	member->view->error = err;
 	member->view->failure = *failure;
 	if (err)

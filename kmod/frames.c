@@ -155,6 +155,23 @@ struct mg_member *mg_frames_remove(struct mg_frames *frames, u32 index)
 	return member;
 }
 
+/**
+ * mg_frames_replace - put another member in the place of one, and overwrite its frames
+ * @frames:	with room reserved for the frame of the other member
+ * @index:	index of the one
+ * @member:	the other member
+ */
+void mg_frames_replace(struct mg_frames *frames, u32 index, struct mg_member *member)
+{
+	const struct mg_member *old = frames->members[index];
+
+	mg_frames_clear(frames);
+	mg_frames_wipe(frames, old);
+	frames->members[index] = member;
+	frames->size += mg_member_frame_size(member);
+	frames->size -= mg_member_frame_size(old);
+}
+
 /* Write a record that no sweep has written yet. */
 static void mg_record_init(const struct mg_member *member,
 			   struct perf_metagroup_record *record)

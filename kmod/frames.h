@@ -34,6 +34,7 @@ int mg_frames_find(const struct mg_frames *frames, u32 id);
 int mg_frames_reserve(struct mg_frames *frames, u32 nr_members, u32 max, u64 size);
 void mg_frames_add(struct mg_frames *frames, struct mg_member *member);
 struct mg_member *mg_frames_remove(struct mg_frames *frames, u32 index);
+void mg_frames_replace(struct mg_frames *frames, u32 index, struct mg_member *member);
 void mg_frames_lay_out(struct mg_frames *frames);
 bool mg_frames_prepare(struct mg_frames *frames);
 void mg_frames_carry_over(struct mg_frames *frames, struct mg_member *member);

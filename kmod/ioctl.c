@@ -20,6 +20,7 @@
 #include "group.h"
 #include "handle.h"
 #include "ioctl.h"
+#include "ioctl_events.h"
 #include "ioctl_set.h"
 #include "stream.h"
 
@@ -39,6 +40,7 @@ static_assert(sizeof(struct perf_metagroup_mode) == PERF_METAGROUP_MODE_SIZE_VER
 static_assert(sizeof(struct perf_metagroup_stream) == PERF_METAGROUP_STREAM_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_open_set) == PERF_METAGROUP_OPEN_SET_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_control) == PERF_METAGROUP_CONTROL_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_events) == PERF_METAGROUP_EVENTS_SIZE_VER1);
 
 static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 {
@@ -369,6 +371,10 @@ long mg_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
 		return mg_ioctl_open_set(handle, uarg);
 	case PERF_METAGROUP_IOC_CONTROL:
 		return mg_ioctl_control_sets(handle, uarg);
+	case PERF_METAGROUP_IOC_SET_EVENTS:
+		return mg_ioctl_set_events(handle, uarg);
+	case PERF_METAGROUP_IOC_GET_EVENTS:
+		return mg_ioctl_get_events(handle, uarg);
 	case PERF_METAGROUP_IOC_ENABLE:
 		return mg_ioctl_control(handle, PERF_EVENT_IOC_ENABLE, arg);
 	case PERF_METAGROUP_IOC_DISABLE:

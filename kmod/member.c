@@ -73,7 +73,7 @@ struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int 
 		goto put_counter;
 	member->counter = counter;
 	member->plan = mg_plan_alloc(counter, spec->nr_events);
-	member->view = mg_view_create(counter, follow ? spec : NULL);
+	member->view = mg_view_create(counter, spec, follow);
 	if (!member->plan || !member->view)
 		goto free_member;
 	counter->id = member->view->ids[0];
@@ -91,14 +91,13 @@ put_counter:
 /**
  * mg_member_share - open a member by sharing kernel events, if all of them are open
  * @member:	newly created
- * @spec:	what the events count
  *
  * Context: Process context, may sleep.
  * Return: true, or false if mg_member_open() is to be called.
  */
-bool mg_member_share(struct mg_member *member, const struct mg_spec *spec)
+bool mg_member_share(struct mg_member *member)
 {
-	if (!mg_counter_share_kernel(member->counter, spec->attrs))
+	if (!mg_counter_share_kernel(member->counter, member->view->spec->attrs))
 		return false;
 	mg_kernel_plan(member->plan);
 	return true;
@@ -107,7 +106,6 @@ bool mg_member_share(struct mg_member *member, const struct mg_spec *spec)
 /**
  * mg_member_open - open the kernel events of a member
  * @member:	newly created
- * @spec:	what the events count
  *
  * If its view is to open them anew, the CPU may be offline. The member is stopped, and
  * its counts are 0. On an error, @view->failure is set if an event is the cause.
@@ -115,13 +113,13 @@ bool mg_member_share(struct mg_member *member, const struct mg_spec *spec)
  * Context: Process context, may sleep; fastest on the CPU of the events.
  * Return: 0 or an error.
  */
-int mg_member_open(struct mg_member *member, struct mg_spec *spec)
+int mg_member_open(struct mg_member *member)
 {
 	struct mg_view *view = member->view;
 	const struct mg_failure before = view->failure;
-	int err = mg_counter_open_kernel(member->counter, spec->attrs, &view->failure);
+	int err = mg_counter_open_kernel(member->counter, view->spec->attrs, &view->failure);
 
-	if (err == -ENODEV && view->spec && !cpu_online(member->counter->cpu)) {
+	if (err == -ENODEV && view->follow && !cpu_online(member->counter->cpu)) {
 		view->failure = before;
 		err = mg_counter_open_offline(member->counter);
 	}

@@ -66,8 +66,8 @@ static inline u32 mg_member_frame_size(const struct mg_member *member)
 struct mg_member *mg_member_create(int fd, u32 *reason);
 struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int cpu,
 					  bool follow);
-bool mg_member_share(struct mg_member *member, const struct mg_spec *spec);
-int mg_member_open(struct mg_member *member, struct mg_spec *spec);
+bool mg_member_share(struct mg_member *member);
+int mg_member_open(struct mg_member *member);
 int mg_member_describe(const struct mg_member *member, struct mg_event_info *info,
 		       u64 *ids, u32 max_ids);
 int mg_member_claim(struct mg_member **members, u32 count, u32 *failed);

@@ -15,7 +15,22 @@
 #include "limit.h"
 #include "set.h"
 
-/* Allocate the members; their events are opened later. */
+/* Allocate a member; its events are opened later. */
+static struct mg_member *mg_set_create_member(const struct mg_set *set, int cpu)
+{
+	u32 nr_events = set->spec->nr_events;
+	struct mg_member *member;
+
+	if (!mg_limit_add_events(set->limit, nr_events))
+		return ERR_PTR(-E2BIG);
+	member = mg_member_create_kernel(set->spec, set->format, cpu, set->follow);
+	if (IS_ERR(member))
+		mg_limit_remove_events(set->limit, nr_events);
+	else
+		member->view->limit = set->limit;
+	return member;
+}
+
 static int mg_set_create_members(struct mg_set *set, const struct cpumask *cpus)
 {
 	struct mg_attach *attach = &set->attach;
@@ -27,46 +42,36 @@ static int mg_set_create_members(struct mg_set *set, const struct cpumask *cpus)
 	if (!attach->members)
 		return -ENOMEM;
 	for_each_cpu(cpu, cpus) {
-		if (!mg_limit_add_events(set->limit, set->spec->nr_events))
-			return -E2BIG;
-		member = mg_member_create_kernel(set->spec, set->format, cpu, set->follow);
-		if (IS_ERR(member)) {
-			mg_limit_remove_events(set->limit, set->spec->nr_events);
+		member = mg_set_create_member(set, cpu);
+		if (IS_ERR(member))
 			return PTR_ERR(member);
-		}
-		member->view->limit = set->limit;
 		attach->members[attach->nr_members++] = member;
 	}
 	return 0;
 }
 
-static void mg_set_open_member(struct mg_set *set, struct mg_member *member)
-{
-	member->view->error = mg_member_open(member, set->spec);
-}
-
 static void mg_set_open_work(struct mg_cpu_work *work)
 {
-	mg_set_open_member(work->works->data, work->item);
+	struct mg_member *member = work->item;
+
+	member->view->error = mg_member_open(member);
 }
 
-static int mg_set_open_works(struct mg_set *set, struct mg_cpu_work *work, u32 count,
-			     u32 first)
+static int mg_set_open_works(struct mg_cpu_work *work, u32 count, u32 first)
 {
-	struct mg_cpu_works works = { .func = mg_set_open_work, .data = set };
+	struct mg_cpu_works works = { .func = mg_set_open_work };
 	struct mg_member *member = work[first].item;
 
-	mg_set_open_member(set, member);
+	member->view->error = mg_member_open(member);
 	if (member->view->error)
 		return 0;
 	swap(work[0], work[first]);
 	return mg_cpu_works_run(&works, work + 1, count - 1, true);
 }
 
-/* The first error in the order of the CPUs. */
+/* The first error in the order of the members. */
 static int mg_set_check_members(struct mg_set *set)
 {
-	bool opened = false;
 	u32 i;
 
 	for (i = 0; i < set->attach.nr_members; i++) {
@@ -76,42 +81,30 @@ static int mg_set_check_members(struct mg_set *set)
 			set->failure = member->view->failure;
 			return member->view->error;
 		}
-		/* Perf has not seen the attrs before. */
-		opened |= mg_kernel_is_opened(member->counter);
 	}
-	return opened ? 0 : -ENODEV;
+	return 0;
 }
 
-/**
- * mg_set_prepare - open the events on all CPUs
- * @set:	with @spec, @format, @follow and @limit; @attach is zeroed
- * @cpus:	the CPUs
- *
+/*
  * CPUs whose events are open are left alone: the new members share them. Each other CPU
  * opens its own events. The caller opens those of one CPU first, so that others are not
  * disturbed by events that cannot be opened at all.
- *
- * Context: Process context, may sleep. As mg_cpu_works_run().
- * Return: 0 or an error. mg_attach_end() is to be called in either case.
  */
-int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
+static int mg_set_open_members(struct mg_set *set)
 {
 	struct mg_attach *attach = &set->attach;
 	int here = raw_smp_processor_id();
 	struct mg_cpu_work *work;
 	u32 i, first = 0, count = 0;
-	int err;
+	int err = 0;
 
-	err = mg_set_create_members(set, cpus);
-	if (err)
-		return err;
 	work = kvcalloc(attach->nr_members, sizeof(*work), GFP_KERNEL_ACCOUNT);
 	if (!work)
 		return -ENOMEM;
 	for (i = 0; i < attach->nr_members; i++) {
 		struct mg_member *member = attach->members[i];
 
-		if (mg_member_share(member, set->spec))
+		if (mg_member_share(member))
 			continue;
 		if (member->counter->cpu == here)
 			first = count;
@@ -121,9 +114,62 @@ int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
 		};
 	}
 	if (count)
-		err = mg_set_open_works(set, work, count, first);
+		err = mg_set_open_works(work, count, first);
 	kvfree(work);
 	return err ?: mg_set_check_members(set);
+}
+
+/* Perf has not seen the attrs before, so one CPU must have opened them. */
+static bool mg_set_is_opened(const struct mg_set *set)
+{
+	u32 i;
+
+	for (i = 0; i < set->attach.nr_members; i++)
+		if (mg_kernel_is_opened(set->attach.members[i]->counter))
+			return true;
+	return false;
+}
+
+/**
+ * mg_set_prepare - open the events on all CPUs
+ * @set:	with @spec, @format, @follow and @limit; @attach is zeroed
+ * @cpus:	the CPUs
+ *
+ * Context: Process context, may sleep. As mg_cpu_works_run().
+ * Return: 0 or an error. mg_attach_end() is to be called in either case.
+ */
+int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
+{
+	int err = mg_set_create_members(set, cpus);
+
+	if (!err)
+		err = mg_set_open_members(set);
+	if (!err && !mg_set_is_opened(set))
+		err = -ENODEV;
+	return err;
+}
+
+/**
+ * mg_set_open_member - open the events on one CPU
+ * @set:	with @spec, @format, @follow and @limit
+ * @cpu:	the CPU
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Return: the member, or an ERR_PTR(); @failure is set if an event is the cause.
+ */
+struct mg_member *mg_set_open_member(struct mg_set *set, int cpu)
+{
+	struct mg_member *member = mg_set_create_member(set, cpu);
+	int err;
+
+	if (IS_ERR(member) || mg_member_share(member))
+		return member;
+	err = mg_member_open(member);
+	if (!err)
+		return member;
+	set->failure = member->view->failure;
+	mg_members_destroy(&member, 1);
+	return ERR_PTR(err);
 }
 
 /**

@@ -54,12 +54,14 @@ void mg_spec_put(struct mg_spec *spec)
 /**
  * mg_view_create - create a view that is stopped and shows 0
  * @counter:	the counter, which has kernel events
- * @spec:	their description if they may be opened anew, or NULL
+ * @spec:	what they count
+ * @follow:	they are opened anew when their CPU comes online
  *
  * Context: Process context, may sleep.
  * Return: the view, or NULL.
  */
-struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec)
+struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec,
+			       bool follow)
 {
 	u32 words = mg_payload_size(counter, counter->nr_kernel) / sizeof(u64);
 	struct mg_view *view;
@@ -74,9 +76,9 @@ struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec 
 	view->ids = view->counts + counter->nr_kernel;
 	for (i = 0; i < counter->nr_kernel; i++)
 		view->ids[i] = MG_FIRST_ID + atomic64_inc_return(&mg_ids);
-	if (spec)
-		kref_get(&spec->refs);
+	kref_get(&spec->refs);
 	view->spec = spec;
+	view->follow = follow;
 	view->failure.event = counter->nr_kernel;
 	return view;
 }

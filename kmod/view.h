@@ -26,7 +26,7 @@ enum mg_view_op {
 };
 
 /**
- * struct mg_spec - the events of a set, kept to open them anew
+ * struct mg_spec - the events of a set, kept to open them anew or elsewhere
  * @refs:	references
  * @nr_events:	entries of @attrs
  * @attrs:	what the events count; constant
@@ -46,7 +46,8 @@ struct mg_spec {
  * @counts:	counts, one for each event
  * @ids:	identifiers, one for each event; constant
  * @generation:	how often the events have been opened anew
- * @spec:	to open them anew; a reference, or NULL; constant
+ * @spec:	what the events count; a reference, constant
+ * @follow:	they are opened anew when their CPU comes online; constant
  * @limit:	that of the user who has opened the set; a use, or NULL; constant
  * @round:	of the last attempt, see mg_follow.round; mg_group.mutex
  * @error:	result of the last attempt; mg_group.mutex
@@ -64,6 +65,7 @@ struct mg_view {
 	u64 *ids;
 	u32 generation;
 	struct mg_spec *spec;
+	bool follow;
 	struct mg_limit *limit;
 	u32 round;
 	int error;
@@ -74,7 +76,8 @@ struct mg_view {
 struct mg_spec *mg_spec_create(u32 nr_events);
 void mg_spec_put(struct mg_spec *spec);
 
-struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec);
+struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec,
+			       bool follow);
 void mg_view_destroy(struct mg_view *view);
 int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
 		   struct perf_event_context *ctx, int cpu, u32 *status);
