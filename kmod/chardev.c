@@ -73,15 +73,6 @@ static long mg_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long 
 }
 
 #ifdef CONFIG_PROC_FS
-static const char * const mg_status_names[] = {
-	[PERF_METAGROUP_OK] = "ok",
-	[PERF_METAGROUP_INACTIVE] = "inactive",
-	[PERF_METAGROUP_OFF] = "off",
-	[PERF_METAGROUP_ERROR] = "error",
-	[PERF_METAGROUP_OFFLINE] = "offline",
-	[PERF_METAGROUP_REVOKED] = "revoked",
-};
-
 static const char * const mg_mode_names[] = {
 	[0] = "normal",
 	[PERF_METAGROUP_MODE_QUIET] = "quiet",
@@ -135,7 +126,7 @@ static void mg_chardev_show_fdinfo(struct seq_file *seq, struct file *file)
 			continue;
 		seq_printf(seq, "member:\t%u cpu %d events %u status %s\n",
 			   member->id, info.cpu, info.nr_events,
-			   mg_status_names[info.status]);
+			   mg_status_name(info.status));
 	}
 	mg_group_unlock(group);
 }

@@ -9,6 +9,7 @@
 #include "group.h"
 #include "handle.h"
 #include "limit.h"
+#include "name.h"
 #include "stream.h"
 #include "sweep.h"
 
@@ -38,6 +39,7 @@ struct mg_handle *mg_handle_create(const struct file *file)
 		err = PTR_ERR(handle->group);
 		goto put_limit;
 	}
+	INIT_LIST_HEAD(&handle->joins);
 	handle->file = file;
 	handle->format = PERF_METAGROUP_FORMAT_RAW;
 	return handle;
@@ -59,6 +61,7 @@ void mg_handle_destroy(struct mg_handle *handle)
 {
 	mg_follow_destroy(handle->follow);
 	mg_stream_destroy(handle->stream);
+	mg_joins_end(&handle->joins);
 	mg_group_put(handle->group);
 	mg_limit_put(handle->limit);
 	kfree(handle);

@@ -21,6 +21,7 @@ struct mg_stream;
  *		mg_group.mutex
  * @follow:	opens events of sets anew, or NULL before the first such set;
  *		mg_group.mutex
+ * @joins:	names that it has joined, see struct mg_join; mg_group.mutex
  * @file:	the file whose private_data this is; constant
  * @format:	PERF_METAGROUP_FORMAT_*; READ_ONCE() and WRITE_ONCE()
  *
@@ -31,6 +32,7 @@ struct mg_handle {
 	struct mg_limit *limit;
 	struct mg_stream *stream;
 	struct mg_follow *follow;
+	struct list_head joins;
 	const struct file *file;
 	u32 format;
 };

@@ -21,6 +21,7 @@
 #include "handle.h"
 #include "ioctl.h"
 #include "ioctl_events.h"
+#include "ioctl_name.h"
 #include "ioctl_set.h"
 #include "stream.h"
 
@@ -41,6 +42,8 @@ static_assert(sizeof(struct perf_metagroup_stream) == PERF_METAGROUP_STREAM_SIZE
 static_assert(sizeof(struct perf_metagroup_open_set) == PERF_METAGROUP_OPEN_SET_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_control) == PERF_METAGROUP_CONTROL_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_events) == PERF_METAGROUP_EVENTS_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_publish) == PERF_METAGROUP_PUBLISH_SIZE_VER1);
+static_assert(sizeof(struct perf_metagroup_name) == PERF_METAGROUP_NAME_SIZE_VER1);
 
 static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 {
@@ -69,7 +72,8 @@ static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 			    PERF_METAGROUP_FEATURE_QUIET |
 			    PERF_METAGROUP_FEATURE_SKIP_ISOLATED |
 			    PERF_METAGROUP_FEATURE_STREAM |
-			    PERF_METAGROUP_FEATURE_SET,
+			    PERF_METAGROUP_FEATURE_SET |
+			    PERF_METAGROUP_FEATURE_NAME,
 		.max_members = MG_MAX_MEMBERS,
 		.max_per_cpu = MG_MAX_PER_CPU,
 		.max_snapshot = MG_MAX_SNAPSHOT,
@@ -375,6 +379,12 @@ long mg_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
 		return mg_ioctl_set_events(handle, uarg);
 	case PERF_METAGROUP_IOC_GET_EVENTS:
 		return mg_ioctl_get_events(handle, uarg);
+	case PERF_METAGROUP_IOC_PUBLISH:
+		return mg_ioctl_publish(handle, uarg);
+	case PERF_METAGROUP_IOC_JOIN:
+		return mg_ioctl_join(handle, uarg);
+	case PERF_METAGROUP_IOC_UNPUBLISH:
+		return mg_ioctl_unpublish(uarg);
 	case PERF_METAGROUP_IOC_ENABLE:
 		return mg_ioctl_control(handle, PERF_EVENT_IOC_ENABLE, arg);
 	case PERF_METAGROUP_IOC_DISABLE:

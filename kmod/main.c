@@ -7,6 +7,7 @@
 #include "follow.h"
 #include "idle.h"
 #include "limit.h"
+#include "name_device.h"
 #include "shared.h"
 #include "stream.h"
 
@@ -28,11 +29,16 @@ static int __init mg_init(void)
 	err = mg_follow_init();
 	if (err)
 		goto stream_exit;
-	err = misc_register(&mg_device);
+	err = mg_name_device_init();
 	if (err)
 		goto follow_exit;
+	err = misc_register(&mg_device);
+	if (err)
+		goto name_exit;
 	return 0;
 
+name_exit:
+	mg_name_device_exit();
 follow_exit:
 	mg_follow_exit();
 stream_exit:
@@ -44,6 +50,7 @@ module_init(mg_init);
 static void __exit mg_exit(void)
 {
 	misc_deregister(&mg_device);
+	mg_name_device_exit();
 	mg_follow_exit();
 	mg_stream_exit();
 	mg_idle_exit();

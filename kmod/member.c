@@ -129,6 +129,24 @@ int mg_member_open(struct mg_member *member)
 }
 
 /**
+ * mg_status_name - what a status is called in text
+ * @status:	of mg_member_describe() or mg_counter_describe()
+ */
+const char *mg_status_name(u32 status)
+{
+	static const char * const names[] = {
+		[PERF_METAGROUP_OK] = "ok",
+		[PERF_METAGROUP_INACTIVE] = "inactive",
+		[PERF_METAGROUP_OFF] = "off",
+		[PERF_METAGROUP_ERROR] = "error",
+		[PERF_METAGROUP_OFFLINE] = "offline",
+		[PERF_METAGROUP_REVOKED] = "revoked",
+	};
+
+	return names[status];
+}
+
+/**
  * mg_member_describe - mg_counter_describe_wait() of a member's counter
  * @member:	the member
  * @info:	result

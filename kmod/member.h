@@ -68,6 +68,7 @@ struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int 
 					  bool follow);
 bool mg_member_share(struct mg_member *member);
 int mg_member_open(struct mg_member *member);
+const char *mg_status_name(u32 status);
 int mg_member_describe(const struct mg_member *member, struct mg_event_info *info,
 		       u64 *ids, u32 max_ids);
 int mg_member_claim(struct mg_member **members, u32 count, u32 *failed);

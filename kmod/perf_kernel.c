@@ -121,8 +121,14 @@ static u32 mg_kernel_status(const struct perf_event *event,
 	return mg_event_status(event, mg_event_place(event, ctx));
 }
 
-/* The status of all is the largest one, except that ERROR leaves no payload. */
-static u32 mg_worse_status(u32 one, u32 other)
+/**
+ * mg_worse_status - status of two events together
+ * @one:	PERF_METAGROUP_OK, ...
+ * @other:	that of the other event
+ *
+ * Return: the larger one, except that ERROR leaves no payload.
+ */
+u32 mg_worse_status(u32 one, u32 other)
 {
 	if (one == PERF_METAGROUP_ERROR || other == PERF_METAGROUP_ERROR)
 		return PERF_METAGROUP_ERROR;

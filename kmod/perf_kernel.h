@@ -31,6 +31,7 @@ int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason);
 struct perf_event *mg_kernel_open(struct perf_event_attr *attr, int cpu, u32 *reason);
 int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
 		     struct mg_failure *failure);
+u32 mg_worse_status(u32 one, u32 other);
 u32 mg_kernel_status_now(const struct perf_event *event, int cpu);
 int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events);
 bool mg_kernel_is_opened(const struct mg_counter *counter);

@@ -172,6 +172,54 @@ struct mg_member *mg_set_open_member(struct mg_set *set, int cpu)
 	return ERR_PTR(err);
 }
 
+/* The perf groups of @from are left out. Its mutex is held. */
+static int mg_set_copy_members(struct mg_set *set, const struct mg_group *from)
+{
+	struct mg_attach *attach = &set->attach;
+	u32 i;
+
+	attach->members = kvcalloc(from->frames.nr_members, sizeof(*attach->members),
+				   GFP_KERNEL_ACCOUNT);
+	if (!attach->members)
+		return -ENOMEM;
+	for (i = 0; i < from->frames.nr_members; i++) {
+		const struct mg_member *of = from->frames.members[i];
+		struct mg_set one = { .limit = set->limit };
+		struct mg_member *member;
+
+		if (!of->view)
+			continue;
+		one.spec = of->view->spec;
+		one.format = of->counter->read_format;
+		one.follow = of->view->follow;
+		member = mg_set_create_member(&one, of->cpu);
+		if (IS_ERR(member))
+			return PTR_ERR(member);
+		attach->members[attach->nr_members++] = member;
+		set->follow |= one.follow;
+	}
+	return 0;
+}
+
+/**
+ * mg_set_prepare_copy - open the same events as members of other sets, on the same CPUs
+ * @set:	with @limit; @attach is zeroed, @follow is set if one of them follows
+ * @from:	meta-group that has them; its perf groups are left out
+ *
+ * Context: Process context, may sleep. Takes mg_group.mutex. As mg_cpu_works_run().
+ * Return: 0 or an error. mg_attach_end() is to be called in either case.
+ */
+int mg_set_prepare_copy(struct mg_set *set, struct mg_group *from)
+{
+	int err = mg_group_lock(from);
+
+	if (err)
+		return err;
+	err = mg_set_copy_members(set, from);
+	mg_group_unlock(from);
+	return err ?: mg_set_open_members(set);
+}
+
 /**
  * mg_set_commit - make the members visible, and start them together
  * @set:	whose @attach is reserved

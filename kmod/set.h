@@ -30,6 +30,7 @@ struct mg_set {
 };
 
 struct mg_member *mg_set_open_member(struct mg_set *set, int cpu);
+int mg_set_prepare_copy(struct mg_set *set, struct mg_group *from);
 int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus);
 void mg_set_commit(struct mg_set *set, struct mg_group *group);
 

@@ -187,7 +187,7 @@ static void mg_sweep_account(struct mg_group *group, u64 end)
 
 	/* Most sweeps take longer than that, and their handlers run earlier. */
 	group->cpus.window = duration - duration / 8;
-	stats->sweeps++;
+	WRITE_ONCE(stats->sweeps, stats->sweeps + 1);	/* mg_join_sweeps() reads it */
 	stats->last = duration;
 	stats->total += duration;
 	if (duration > stats->max)

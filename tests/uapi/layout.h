@@ -54,5 +54,7 @@ METAGROUP_LAYOUT(control, 56, size, 0, flags, 4, op, 8, nr_words, 12, cpus, 16, 
                  skew, 40, members, 48, reserved, 52)
 METAGROUP_LAYOUT(events, 40, size, 0, flags, 4, member, 8, nr_events, 12, events, 16, stride, 24,
                  failed, 28, reason, 32, reserved, 36)
+METAGROUP_LAYOUT(publish, 80, size, 0, flags, 4, name, 8, mode, 72, gid, 76)
+METAGROUP_LAYOUT(name, 80, size, 0, flags, 4, name, 8, first, 72, count, 76)
 METAGROUP_LAYOUT(stream, 64, size, 0, flags, 4, period, 8, ring_size, 16, watermark, 24, first, 32,
                  map_offset, 40, map_stride, 48, lost, 56)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // SET_EVENTS and GET_EVENTS: the events of one CPU of a set.
 #include "fixtures.hpp"
+#include "support/name.hpp"
 #include "support/set.hpp"
 
 using namespace metagroup::test;
@@ -360,4 +361,20 @@ TEST_CASE("A stream goes on with the events of SET_EVENTS") {
             }
     }
     REQUIRE(seen >= 5);
+}
+
+TEST_CASE("A name keeps the events that a member had when it was published") {
+    const Meta creator;
+    REQUIRE(open_set(creator, {faults()}) == 0);
+    REQUIRE(set_events(creator, 0, {clock_event(), faults()}) == 0);
+    const Name name(creator, "kept");
+    REQUIRE(set_events(creator, 0, {clock_event()}) == 0);
+    const Meta meta;
+    REQUIRE(join(meta, "kept") == 0);
+    REQUIRE(events_of(meta, 0).size() == 2);
+    REQUIRE(events_of(meta, 1).size() == 1);
+    REQUIRE(set_events(meta, 1, {clock_event(), clock_event()}) == 0);
+    const Meta other;
+    REQUIRE(join(other, "kept") == 0);
+    REQUIRE(events_of(other, 1).size() == 1);
 }

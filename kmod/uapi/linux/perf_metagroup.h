@@ -495,14 +495,18 @@ struct perf_metagroup_control {
  * read_format. Its counts and times begin at 0, its identifiers are new, and the
  * generation of its record rises. The new events are opened before the old ones are
  * released, so both need counters at the same time, except for events that are
- * in both.
+ * in both; and both count for max_set_events at that time. A member that is stopped
+ * stays so, and one that follows (PERF_METAGROUP_SET_FOLLOW) follows with its new
+ * events; its CPU has to be online.
  *
  * GET_EVENTS writes the attrs of the events, as far as they are used, in the order of
- * the payload. Bytes of @stride beyond the attr that the kernel knows are 0.
+ * the payload. Their size is that of this kernel's attr, or @stride if that is
+ * smaller. Bytes of @stride beyond the attr that the kernel knows are 0.
  *
  *   ENOENT  no such member
  *   EINVAL  the member is a perf group; or as for OPEN_SET
- *   ENOSPC  GET_EVENTS: @nr_events is smaller than the number of events
+ *   ENOSPC  GET_EVENTS: @nr_events is smaller than the number of events, which it
+ *           becomes
  *   E2BIG   GET_EVENTS: an attr does not fit into @stride
  *   others  SET_EVENTS: as OPEN_SET
  */
@@ -524,7 +528,7 @@ struct perf_metagroup_events {
  * @flags:	in: 0
  * @name:	in: 1 to 63 characters of a-z, A-Z, 0-9, '_', '-' and '.', the first a
  *		letter or digit; then bytes of 0
- * @mode:	in: who may JOIN: 0400 the owner, 0040 the group, 0004 all
+ * @mode:	in: who may JOIN: 0400 the owner, 0040 the group, 0004 all others
  * @gid:	in: the group, which the caller belongs to unless it has CAP_CHOWN;
  *		PERF_METAGROUP_NO_GID for the caller's effective group
  *
@@ -538,9 +542,11 @@ struct perf_metagroup_events {
  * comes and goes. The module cannot be removed while there are names.
  *
  *   EPERM   the caller does not have CAP_PERFMON, or may not use @gid
- *   EINVAL  @name or @mode is not valid, or the meta-group has no sets
+ *   EINVAL  @name, @mode or @gid is not valid, or the meta-group has no sets
  *   EEXIST  there is such a name
  *   ENOSPC  there are max_names names
+ *   ENODEV, EBUSY  an event of a set is not on the PMU any more, and cannot be opened
+ *           anew, as for OPEN_SET
  *   ENOMEM  no memory
  */
 struct perf_metagroup_publish {
@@ -561,9 +567,14 @@ struct perf_metagroup_publish {
  *
  * JOIN adds the events of a name to the meta-group of the caller, as OPEN_SET does,
  * and shares their counters. Counts and times begin at 0. It needs no further
- * permission than that of the name: its owner, members of its group, and all
- * others, as @mode says, and who has CAP_PERFMON. What one who joined does, up to
- * START, STOP and SET_EVENTS, is not seen by others.
+ * permission than that of the name, which is decided as that to read a file: its
+ * owner, or else members of its group, or else all others, as @mode says; and who has
+ * CAP_PERFMON. What one who joined does, up to START, STOP and SET_EVENTS, is not seen
+ * by others. With PERF_METAGROUP_SET_FOLLOW, CPUs that are offline become members as
+ * well, also if all of them are; without, all CPUs have to be online.
+ *
+ * Events of a name are charged to no user. Those of one who joins without CAP_PERFMON
+ * count for max_set_events.
  *
  * UNPUBLISH ends a name. Who has joined keeps the events. It is for the owner and
  * those with CAP_PERFMON.
@@ -632,8 +643,8 @@ struct perf_metagroup_format {
  * @error:		out: errno of the last attempt to open its events anew, or 0
  * @failed:		out: index of the event that was the cause, else @events
  * @reason:		out: PERF_METAGROUP_REASON_* for that event
- * @users:		out: number of members, of all sets, that share its event with
- *			most users; 0 for a group
+ * @users:		out: number of members, of all sets and names, that share its
+ *			event with most users; 0 for a group
  * @reserved:		out: 0
  *
  *   ENOENT  no such member

@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Names: a name keeps the events of sets in a meta-group of its own, which has no
+ * file and is not swept. Who joins shares these events.
+ */
+#ifndef MG_NAME_H
+#define MG_NAME_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/perf_metagroup.h>
+#include <linux/types.h>
+#include <linux/uidgid.h>
+
+struct device;
+struct mg_follow;
+struct mg_group;
+
+/**
+ * struct mg_name - a name
+ * @text:	the name itself; constant
+ * @uid:	its owner; constant
+ * @gid:	its group; constant
+ * @mode:	who may join; constant
+ * @id:		number, which is not used again; mg_names_mutex, constant once published
+ * @group:	members with the events; a reference, dropped when the name ends
+ * @follow:	opens the events anew, or NULL; ends with the name
+ * @device:	in sysfs; mg_names_mutex
+ * @list:	entry in the list of names; mg_names_mutex
+ * @refs:	references: of the list, and of those who have joined
+ * @lock:	protects what follows; nothing is inside it
+ * @joins:	who has joined, see struct mg_join
+ * @sweeps:	sweeps of those who have left
+ */
+struct mg_name {
+	char text[PERF_METAGROUP_NAME_SIZE];
+	kuid_t uid;
+	kgid_t gid;
+	umode_t mode;
+	u64 id;
+	struct mg_group *group;
+	struct mg_follow *follow;
+	struct device *device;
+	struct list_head list;
+	struct kref refs;
+	struct mutex lock;
+	struct list_head joins;
+	u64 sweeps;
+};
+
+/**
+ * struct mg_join - one meta-group that has joined a name
+ * @name:	the name; a reference, constant
+ * @group:	the meta-group, which outlives it; constant
+ * @sweeps:	sweeps of the meta-group before it joined; constant
+ * @of_name:	entry in mg_name.joins; mg_name.lock
+ * @of_handle:	entry in mg_handle.joins; mutex of the meta-group
+ */
+struct mg_join {
+	struct mg_name *name;
+	const struct mg_group *group;
+	u64 sweeps;
+	struct list_head of_name;
+	struct list_head of_handle;
+};
+
+/**
+ * struct mg_name_stats - how a name is used
+ * @users:	meta-groups that have joined it
+ * @sweeps:	their sweeps since
+ */
+struct mg_name_stats {
+	u32 users;
+	u64 sweeps;
+};
+
+struct mg_name *mg_name_create(const char *text, umode_t mode, kgid_t gid,
+			       struct mg_group *from);
+void mg_name_end(struct mg_name *name);
+void mg_name_put(struct mg_name *name);
+int mg_name_publish(struct mg_name *name);
+int mg_name_unpublish(const char *text);
+struct mg_name *mg_name_find(const char *text, struct mg_group **group);
+
+struct mg_join *mg_join_create(struct mg_name *name, const struct mg_group *group);
+void mg_join_add(struct mg_join *join, struct list_head *joins);
+void mg_join_destroy(struct mg_join *join);
+void mg_joins_end(struct list_head *joins);
+void mg_name_stats(struct mg_name *name, struct mg_name_stats *stats);
+
+#endif /* MG_NAME_H */
