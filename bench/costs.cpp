@@ -245,6 +245,7 @@ void CostCounter::count_instructions(Method& method, Costs& costs) const {
             costs["target_insns"] = insns.net[0] / targets;
         // Between sweeps the reader spins in user space, which is no background of a sweep.
         costs["reader_insns"] = insns.net[1] + insns.gross[2];
+        costs["all_insns"] = costs["reader_insns"] + insns.net[0];
         // In slow motion timers take almost no time, and are late as the host is. So the rate is
         // that at which the CPU that has the most to execute does nothing else.
         if (const SlowMotion* slow_motion = machine_.slow_motion();

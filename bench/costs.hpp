@@ -20,6 +20,7 @@ namespace bench {
 //   reader_insns  instructions on the reader's CPU, which is not read itself here: a CPU that
 //                 samples itself would have the cost of a target, too
 //   target_insns  mean of the instructions on the other CPUs; of busy ones in the kernel only
+//   all_insns     the instructions of all CPUs together
 //   skew_ns       median of Method::skew_ns()
 //   late_p50_ns, late_p99_ns, late_max_ns   of Method::lateness_ns()
 //   max_rate      samples of each CPU per second that the reader and the CPUs keep up with, of

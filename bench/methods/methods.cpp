@@ -12,6 +12,7 @@
 #include "methods/recorders.hpp"
 #include "methods/reference.hpp"
 #include "methods/sampling.hpp"
+#include "methods/setup.hpp"
 #include "methods/stream.hpp"
 
 namespace bench {
@@ -118,6 +119,13 @@ std::span<const MethodInfo> all_methods() {
          make<PerfRecord>},
         {"null_syscall", "reference", "a system call that does nothing", make<NullSyscall>},
         {"attach", "setup", "attaching all groups to a meta-group", make<Attach>},
+        {"open_fds", "setup", "opening, attaching and enabling a descriptor for each event",
+         make<Opening<Descriptors>>},
+        {"open_set", "setup", "opening the same events as a set of the module", make<Opening<Set>>},
+        {"open_shared", "setup", "opening a set whose events another set has opened",
+         make<OpeningShared>},
+        {"close_fds", "setup", "closing what open_fds has opened", make<Closing<Descriptors>>},
+        {"close_set", "setup", "closing what open_set has opened", make<Closing<Set>>},
     });
     return methods;
 }

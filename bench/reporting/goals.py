@@ -76,6 +76,13 @@ GOALS = (
     Goal("time of FRAMED on 64 CPUs / on 8, idle", "time", "framed", "framed", 5, 3, cpus=64,
          over_cpus=8),
     Goal("idle CPUs woken per sweep, quiet", "wakeups", "quiet", "", 0, 0, digits=1),
+    # Instructions are those of opening and closing, on all CPUs but the reader's.
+    Goal("time of opening, descriptors / set, idle", "time", "open_fds", "open_set", 5, 10,
+         at_least=True),
+    Goal("instructions of all CPUs, descriptors / shared set, idle", "all_insns", "open_fds",
+         "open_shared", 5, 10, at_least=True),
+    Goal("instructions of all CPUs, descriptors / set, idle", "all_insns", "open_fds", "open_set",
+         5, 10, at_least=True, known=1),
     # These hold at full speed too, which hosts with 2 CPUs can measure.
     Goal("time of per-fd / RAW and FRAMED, busy, 2 CPUs", "time", "per_fd", "raw framed",
          1.54, 1.8, "busy", 2, at_least=True),

@@ -13,8 +13,8 @@ from typing import Any
 # A repetition is invalid if the host was late by more than this fraction of the time.
 LATE_LIMIT = 0.05
 
-COUNTERS = ("syscalls", "ipis", "wakeups", "reader_insns", "target_insns", "skew_ns",
-            "late_p50_ns", "late_p99_ns", "late_max_ns", "max_rate", "lost", "overruns")
+COUNTERS = ("syscalls", "ipis", "wakeups", "reader_insns", "target_insns", "all_insns",
+            "skew_ns", "late_p50_ns", "late_p99_ns", "late_max_ns", "max_rate", "lost", "overruns")
 VALID, LATE, SKIPPED = "valid", "invalid", "skipped"  # late: the host was too slow
 
 _SECONDS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}

@@ -16,10 +16,13 @@ MODEL = {
     "raw": (1000e3, 28e3, 1500), "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400),
     "quiet": (800e3, 25e3, 1300), "floor": (1000e3, 22e3, 700), "timer_floor": (100, 0, 870),
     "record": (20e3, 2e3, 0), "perf_record": (50e3, 5e3, 0), "attach": (2000e3, 900e3, 0),
+    "open_fds": (500e3, 8000e3, 4000), "open_set": (2000e3, 500e3, 400),
+    "open_shared": (500e3, 600e3, 2000),
 }
 SKIPPED = {"bpf": "no BTF of the kernel"}
 STREAMS = ("stream", "slow_stream", "stream_library")
-ROLES = {"floor": "floor", "attach": "setup"} | dict.fromkeys(
+ROLES = {"floor": "floor"} | dict.fromkeys(
+    ("attach", "open_fds", "open_set", "open_shared"), "setup") | dict.fromkeys(
     ("raw", "framed", "mapped", "quiet", *STREAMS), "module") | dict.fromkeys(
     ("stream_quiet", "timer_floor", "record", "perf_record", "null_syscall"), "reference")
 CONTEXT = {
@@ -56,6 +59,7 @@ def _figures(method: str, cpus: int, targets: str, factor: float) -> dict[str, A
         **(stream if method in STREAMS else {}),
         "wakeups": 0.0 if method == "quiet" or targets == "busy" else cpus - 1.0,
         "reader_insns": time / 1e3 * 3 * factor, "target_insns": insns * factor,
+        "all_insns": (time / 1e3 * 3 + insns * (cpus - 1)) * factor,
         "skew_ns": time * 0.5, "late": 0.002,
     }
 
