@@ -2,6 +2,7 @@
 // Sets that count the same share counters, and see nothing of each other.
 #include <catch2/catch_test_macros.hpp>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "fixtures.hpp"
@@ -51,6 +52,44 @@ TEST_CASE("20 sets of the same 4 events share 4 counters") {
     REQUIRE(open_set(Meta(), {other}) == -EBUSY);
     metas.clear();
     REQUIRE(open_set(Meta(), {other}) == 0);
+}
+
+TEST_CASE("The same 4 events for 20 users are multiplexed as groups, and not as sets",
+          "[hardware]") {
+    need_hardware();
+    // In 4 modes, so that none is the same as another.
+    std::vector<perf_event_attr> four(4, perf_event_attr{});
+    for (perf_event_attr& attr : four) {
+        attr.size = sizeof(attr);
+        attr.type = PERF_TYPE_HARDWARE;
+        attr.config = PERF_COUNT_HW_CPU_CYCLES;
+        attr.read_format = kSetFormat;
+    }
+    four[1].exclude_user = 1;
+    four[2].exclude_kernel = 1;
+    four[3].exclude_hv = 1;
+    const OnFirstCpu here;
+    {
+        std::vector<EventGroup> groups;
+        for (int user = 0; user < 20; ++user)
+            groups.push_back(group_of(0, four));
+        burn_ms(100);
+        if (std::ranges::all_of(groups, [](const EventGroup& group) {
+                const SetPayload now(group.read());
+                return now.running == now.enabled;
+            }))
+            SKIP("this PMU has counters for 20 groups of 4 events");
+    }
+    std::vector<Meta> metas(20);
+    for (const Meta& meta : metas)
+        REQUIRE(open_set(meta, four, {0}) == 0);
+    burn_ms(100);
+    for (const Meta& meta : metas) {
+        const SetPayload now = payload(meta, 0);
+        REQUIRE(now.running == now.enabled);
+        REQUIRE(now.counts[0] > 0);
+    }
+    REQUIRE(metas.front().member(0).users == 20);
 }
 
 TEST_CASE("Two members that share an event advance equally, from counts of their own") {
