@@ -16,7 +16,7 @@
 
 /* Copy an attr in, as perf_event_open(2) does. */
 static int mg_copy_in_attr(struct perf_event_attr *attr, struct perf_event_attr __user *uattr,
-			u32 stride)
+			   u32 stride)
 {
 	u32 size;
 	int err;

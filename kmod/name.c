@@ -4,7 +4,6 @@
 #include <linux/err.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/stat.h>
 #include <linux/string.h>
 
 #include "follow.h"
@@ -192,12 +191,12 @@ static bool mg_may_end(const struct mg_name *name)
 /* As the permission to read a file. */
 static bool mg_may_join(const struct mg_name *name)
 {
-	umode_t needed = S_IROTH;
+	umode_t needed = 0004;
 
 	if (uid_eq(current_euid(), name->uid))
-		needed = S_IRUSR;
+		needed = 0400;
 	else if (in_egroup_p(name->gid))
-		needed = S_IRGRP;
+		needed = 0040;
 	return name->mode & needed || perfmon_capable();
 }
 

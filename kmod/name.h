@@ -44,7 +44,7 @@ struct mg_name {
 	struct device *device;
 	struct list_head list;
 	struct kref refs;
-	struct mutex lock;
+	struct mutex lock;	/* of what follows */
 	struct list_head joins;
 	u64 sweeps;
 };

@@ -131,6 +131,11 @@ enum class Call : std::uint8_t {
     stream,
     open_set,
     control_sets,
+    set_events,
+    get_events,
+    publish,
+    join,
+    unpublish,
     enable,
     disable,
     reset,
@@ -183,6 +188,7 @@ struct Generator {
 };
 std::span<const Generator> descriptor_generators();
 std::span<const Generator> ioctl_generators();
+std::span<const Generator> set_generators();
 std::span<const Generator> file_generators();
 
 // Descriptors that all threads share. A number is either closed or a file of a fixed kind, so that
@@ -198,6 +204,31 @@ struct Handle {
 };
 
 Handle any_handle(Random& random);
+
+// A member that may exist, with its handle, or any number.
+struct Target {
+    Handle handle;
+    std::uint32_t member;
+};
+Target any_member(const Fuzzer& fuzzer, Random& random);
+
+// An ioctl, and the rules of all structures.
+Outcome call(Fuzzer& fuzzer, Call kind, Handle handle, unsigned long command, const Placed& placed);
+
+// A field that must be 0 is sometimes set.
+void set_reserved(std::uint32_t& reserved, Random& random, Errnos& must);
+
+// The structure after a call.
+template <typename Structure>
+Structure fetch(const Placed& placed) {
+    Structure value{};
+    std::memcpy(&value, reinterpret_cast<const void*>(placed.address),
+                std::min(sizeof(value), placed.size));
+    return value;
+}
+
+// Ends all names that a run has left: they hold the module.
+void end_names();
 
 // For ATTACH: most are perf events.
 int any_descriptor(Random& random);

@@ -9,16 +9,6 @@
 #include "calls.hpp"
 
 namespace fuzz {
-namespace {
-
-constexpr unsigned kMaxWords = 1024;    // of SWEEP
-constexpr unsigned kMaxMembers = 8192;  // of ATTACH
-
-// A member that may exist, with its handle, or any number.
-struct Target {
-    Handle handle;
-    std::uint32_t member;
-};
 
 Target any_member(const Fuzzer& fuzzer, Random& random) {
     const Handle handle = any_handle(random);
@@ -30,7 +20,6 @@ Target any_member(const Fuzzer& fuzzer, Random& random) {
     return {handle, random.one_in(4) ? anything : small};
 }
 
-// The call, and the rules of all structures.
 Outcome call(Fuzzer& fuzzer, Call kind, Handle handle, unsigned long command,
              const Placed& placed) {
     Outcome outcome{.call = kind, .must = placed.must};
@@ -44,20 +33,16 @@ Outcome call(Fuzzer& fuzzer, Call kind, Handle handle, unsigned long command,
     return outcome;
 }
 
-template <typename Structure>
-Structure fetch(const Placed& placed) {
-    Structure value{};
-    std::memcpy(&value, reinterpret_cast<const void*>(placed.address),
-                std::min(sizeof(value), placed.size));
-    return value;
-}
-
-// A field that must be 0 is sometimes set.
 void set_reserved(std::uint32_t& reserved, Random& random, Errnos& must) {
     if (!random.one_in(20)) return;
     reserved = 1U << random.below(32);
     must |= {EINVAL};
 }
+
+namespace {
+
+constexpr unsigned kMaxWords = 1024;    // of SWEEP
+constexpr unsigned kMaxMembers = 8192;  // of ATTACH
 
 Outcome info(Fuzzer& fuzzer, Random& random) {
     const perf_metagroup_info value{};
@@ -274,104 +259,6 @@ Outcome stream(Fuzzer& fuzzer, Random& random) {
     return outcome;
 }
 
-// A CPU mask at `at`, or none: all CPUs.
-void any_cpus(Random& random, unsigned char* at, __u64& cpus, __u32& nr_words) {
-    if (random.one_in(2)) return;
-    const std::uint64_t words[] = {1 + random.below(15), random.one_in(20) ? random.next() : 0};
-    std::memcpy(at, words, sizeof(words));
-    cpus = reinterpret_cast<std::uintptr_t>(at);
-    nr_words = 1 + random.below(2);
-}
-
-// Events in software, of attrs or templates.
-Outcome open_set(Fuzzer& fuzzer, Random& random) {
-    constexpr unsigned kMostEvents = 4;
-    Errnos must;
-    perf_metagroup_open_set value{};
-    unsigned char* const at = fuzzer.arena.at_end(Arena::kSize / 2);
-    any_cpus(random, at + 4096, value.cpus, value.nr_words);
-    value.nr_events = 1 + random.below(kMostEvents);
-    value.read_format = PERF_FORMAT_GROUP | random.below(32);
-    value.flags = random.one_in(2) ? 0 : PERF_METAGROUP_SET_FOLLOW;
-    value.events = reinterpret_cast<std::uintptr_t>(at);
-    if (random.one_in(2)) {
-        value.flags |= PERF_METAGROUP_SET_TEMPLATES;
-        for (unsigned i = 0; i < kMostEvents; ++i) {
-            const int fd = any_descriptor(random);
-            std::memcpy(at + i * sizeof(fd), &fd, sizeof(fd));
-        }
-    } else {
-        value.stride = sizeof(perf_event_attr) + 8 * random.below(4);
-        for (unsigned i = 0; i < kMostEvents; ++i) {
-            perf_event_attr attr{};
-            attr.type = PERF_TYPE_SOFTWARE;
-            attr.size =
-                random.one_in(20) ? static_cast<std::uint32_t>(random.next()) : sizeof(attr);
-            attr.config = random.one_in(20) ? random.next() : random.below(PERF_COUNT_SW_MAX);
-            attr.sample_period = random.one_in(20);
-            std::memset(at + i * value.stride, 0, value.stride);
-            std::memcpy(at + i * value.stride, &attr, sizeof(attr));
-        }
-    }
-    switch (random.below(60)) {
-        case 0:
-            value.nr_events = random.one_in(2) ? 0 : PERF_METAGROUP_MAX_SET_EVENTS + 1;
-            must |= {EINVAL, E2BIG};
-            break;
-        case 1:
-            value.read_format ^= PERF_FORMAT_GROUP | PERF_FORMAT_MAX;
-            must |= {EINVAL};
-            break;
-        case 2:
-            value.stride = value.stride ? value.stride - 1 : 8;
-            must |= {EINVAL};
-            break;
-        case 3:
-            value.flags |= 4U << random.below(30);
-            must |= {EINVAL};
-            break;
-        case 4:
-            value.events = Arena::invalid(random);
-            must |= {EFAULT};
-            break;
-        case 5:
-            value.cpus = Arena::invalid(random);
-            must |= {EFAULT, EINVAL};
-            if (!value.cpus && !value.nr_words) must = {};  // all CPUs
-            break;
-        default:
-            break;
-    }
-    std::vector<unsigned char> bytes(sizeof(value));
-    std::memcpy(bytes.data(), &value, sizeof(value));
-    const Placed placed =
-        place(fuzzer, random, std::move(bytes), PERF_METAGROUP_OPEN_SET_SIZE_VER1, true);
-    const Handle handle = any_handle(random);
-    Outcome outcome = call(fuzzer, Call::open_set, handle, PERF_METAGROUP_IOC_OPEN_SET, placed);
-    outcome.must |= must;
-    if (outcome.result == 0 && handle.access == Access::read_write)
-        random.pick(fuzzer.members) = {handle.number, fetch<perf_metagroup_open_set>(placed).first};
-    return outcome;
-}
-
-Outcome control_sets(Fuzzer& fuzzer, Random& random) {
-    Errnos must;
-    perf_metagroup_control value{};
-    any_cpus(random, fuzzer.arena.at_end(Arena::kSize / 2), value.cpus, value.nr_words);
-    value.op = random.below(3);
-    if (random.one_in(20)) {
-        value.op = 3 + static_cast<std::uint32_t>(random.below(0xFFFFFFFC));
-        must |= {EINVAL};
-    }
-    set_reserved(value.reserved, random, must);
-    const Placed placed =
-        place_struct(fuzzer, random, value, PERF_METAGROUP_CONTROL_SIZE_VER1, true);
-    Outcome outcome =
-        call(fuzzer, Call::control_sets, any_handle(random), PERF_METAGROUP_IOC_CONTROL, placed);
-    outcome.must |= must;
-    return outcome;
-}
-
 Outcome control(Fuzzer&, Random& random) {
     static constexpr struct {
         Call call;
@@ -392,7 +279,7 @@ Outcome control(Fuzzer&, Random& random) {
 
 // Unknown commands; known numbers with another size, direction or type.
 Outcome no_ioctl(Fuzzer& fuzzer, Random& random) {
-    constexpr unsigned kCommands = 13;
+    constexpr unsigned kCommands = 18;
     const unsigned number = random.below(kCommands);
     const unsigned long commands[] = {
         _IO(0xBD, kCommands + random.below(256 - kCommands)), _IO(0xBC, number), _IO(0xBE, number),
@@ -411,9 +298,8 @@ Outcome no_ioctl(Fuzzer& fuzzer, Random& random) {
 
 std::span<const Generator> ioctl_generators() {
     static constexpr Generator all[] = {
-        {6, info},       {14, attach},  {8, detach},   {5, set_format},
-        {8, get_member}, {1, set_mode}, {14, sweep},   {6, control},
-        {4, no_ioctl},   {6, stream},   {4, open_set}, {4, control_sets},
+        {6, info},     {14, attach}, {8, detach},  {5, set_format}, {8, get_member},
+        {1, set_mode}, {14, sweep},  {6, control}, {4, no_ioctl},   {6, stream},
     };
     return all;
 }

@@ -31,7 +31,8 @@ struct Options {
 
 std::vector<Generator> all_generators() {
     std::vector<Generator> all;
-    for (const auto some : {descriptor_generators(), ioctl_generators(), file_generators()})
+    for (const auto some :
+         {descriptor_generators(), ioctl_generators(), set_generators(), file_generators()})
         all.insert(all.end(), some.begin(), some.end());
     return all;
 }
@@ -87,6 +88,7 @@ class Run {
         watch(threads);
         for (std::thread& thread : threads)
             thread.join();
+        end_names();
         return report();
     }
 

@@ -30,7 +30,8 @@ struct Options {
 // All operations.
 std::vector<Operation> all_operations() {
     std::vector<Operation> all;
-    for (const auto some : {read_operations(), member_operations(), fork_operations()})
+    for (const auto some :
+         {read_operations(), member_operations(), set_operations(), fork_operations()})
         all.insert(all.end(), some.begin(), some.end());
     return all;
 }
@@ -67,6 +68,7 @@ class Run {
         for (std::thread& thread : threads_)
             thread.join();
         testpmu_set_counters(4);
+        end_names();
         return report();
     }
 
