@@ -48,6 +48,44 @@ static const struct perf_metagroup_snapshot *last_snapshot(const struct perf_met
     return (const void *)((const char *)map + map->offset[map->version % 2]);
 }
 
+/* A set on CPU 1, under a name. */
+static void check_names(int meta)
+{
+    struct perf_event_attr attr = {
+        .size = sizeof(attr),
+        .type = PERF_TYPE_SOFTWARE,
+        .config = PERF_COUNT_SW_PAGE_FAULTS,
+    };
+    uint64_t word = 1 << 1;
+    struct perf_metagroup_open_set set = {.size = sizeof(set),
+                                          .events = (uintptr_t)&attr,
+                                          .nr_events = 1,
+                                          .stride = sizeof(attr),
+                                          .cpus = (uintptr_t)&word,
+                                          .nr_words = 1,
+                                          .read_format = PERF_FORMAT_GROUP};
+    struct perf_metagroup_events events = {.size = sizeof(events),
+                                           .nr_events = 1,
+                                           .events = (uintptr_t)&attr,
+                                           .stride = sizeof(attr)};
+    struct perf_metagroup_publish publish = {
+        .size = sizeof(publish), .name = "abi32", .mode = 0400, .gid = PERF_METAGROUP_NO_GID};
+    struct perf_metagroup_name name = {.size = sizeof(name), .name = "abi32"};
+
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_OPEN_SET, &set) == 0);
+    events.member = set.first;
+    attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_SET_EVENTS, &events) == 0);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_PUBLISH, &publish) == 0);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_JOIN, &name) == 0);
+    CHECK(name.first == set.first + 1 && name.count == 1);
+    memset(&attr, 0, sizeof(attr));
+    events.member = name.first;
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_GET_EVENTS, &events) == 0);
+    CHECK(attr.config == PERF_COUNT_SW_CPU_CLOCK);
+    CHECK(ioctl(meta, PERF_METAGROUP_IOC_UNPUBLISH, &name) == 0);
+}
+
 int main(void)
 {
     struct perf_metagroup_info info = {.size = sizeof(info)};
@@ -143,6 +181,7 @@ int main(void)
     CHECK(ioctl(meta, PERF_METAGROUP_IOC_DETACH, &detach) == 0);
     CHECK(ioctl(meta, PERF_METAGROUP_IOC_ENABLE, 0) == 0);
     CHECK(ioctl(meta, PERF_METAGROUP_IOC_RESET, 0) == 0);
+    check_names(meta);
     CHECK(ioctl(meta, _IO(0xBD, 200), 0) == -1 && errno == ENOTTY);
     printf("32-bit callers see the same layout\n");
     return 0;
