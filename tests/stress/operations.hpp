@@ -176,7 +176,7 @@ struct Operation {
 std::span<const Operation> member_operations();
 std::span<const Operation> read_operations();
 std::span<const Operation> set_operations();
-void end_names();  // that a run has left: they hold the module
+void end_names();                              // that a run has left: they hold the module
 std::span<const Operation> fork_operations();  // disturbance.cpp
 
 // Disturbances of the machine. Each call is one, which it undoes.
