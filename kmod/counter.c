@@ -274,6 +274,7 @@ void mg_counters_put(struct mg_cpu_work *work, u32 count)
  * @counter:	the counter, which has kernel events
  *
  * Context: Process context, may sleep. Takes mg_shared.mutex.
+ * Return: the largest number of users of one of its events.
  */
 u32 mg_counter_users(const struct mg_counter *counter)
 {

@@ -180,6 +180,8 @@ int mg_leader_describe(const struct mg_counter *counter, struct mg_event_info *i
 /**
  * mg_counter_max_events - the largest number of events that read(2) would return
  * @counter:	the counter
+ *
+ * Return: that number.
  */
 u32 mg_counter_max_events(const struct mg_counter *counter)
 {
@@ -230,6 +232,8 @@ void mg_plan_free(struct mg_plan *plan)
  *
  * Events of the listed types count in software. cpu-clock and task-clock have
  * PMUs of other types.
+ *
+ * Return: true if so.
  */
 bool mg_event_needs_read(const struct perf_event *event)
 {
@@ -248,6 +252,8 @@ bool mg_event_needs_read(const struct perf_event *event)
  * @event:	an event
  *
  * A sampling clock is excluded: the handler of its timer may stop and start it.
+ *
+ * Return: true if so.
  */
 bool mg_event_is_clock(const struct perf_event *event)
 {
@@ -388,6 +394,7 @@ void mg_plan_write_constants(const struct mg_plan *plan, u64 *payload)
  * @event:	leader of a group, or a kernel event
  *
  * Context: ctx->lock is held, interrupts are off.
+ * Return: true if so.
  */
 bool mg_event_in_scope(const struct perf_event *event)
 {

@@ -213,6 +213,7 @@ enum mg_place {
  * or PMU (perf_pmu_migrate_context(), move_group) keeps it together.
  *
  * Context: ctx->lock is held, interrupts are off.
+ * Return: where it is.
  */
 static inline enum mg_place mg_event_place(const struct perf_event *event,
 					   const struct perf_event_context *ctx)
@@ -247,6 +248,7 @@ static inline bool mg_event_is_of_task(const struct perf_event *event)
  * @counter:	the counter
  *
  * Context: Any. A PMU may move a group at any time.
+ * Return: its number.
  */
 static inline int mg_counter_cpu(const struct mg_counter *counter)
 {
@@ -256,6 +258,8 @@ static inline int mg_counter_cpu(const struct mg_counter *counter)
 /**
  * mg_counter_id - identifier of a leader, see PERF_EVENT_IOC_ID
  * @counter:	the counter
+ *
+ * Return: the identifier.
  */
 static inline u64 mg_counter_id(const struct mg_counter *counter)
 {
@@ -266,6 +270,8 @@ static inline u64 mg_counter_id(const struct mg_counter *counter)
  * mg_payload_size - bytes of a payload
  * @counter:	the counter
  * @nr_events:	events that the payload has words for
+ *
+ * Return: bytes.
  */
 static inline u32 mg_payload_size(const struct mg_counter *counter, u32 nr_events)
 {

@@ -261,6 +261,8 @@ int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events)
 /**
  * mg_kernel_is_opened - check whether the events are open, and no dummies
  * @counter:	the counter, which has kernel events
+ *
+ * Return: true if so.
  */
 bool mg_kernel_is_opened(const struct mg_counter *counter)
 {

@@ -161,6 +161,7 @@ int mg_snapshot_mmap(struct mg_snapshot *snapshot, struct vm_area_struct *vma)
  * @snapshot:	the snapshot
  *
  * Context: mg_group.mutex is held.
+ * Return: bytes.
  */
 size_t mg_snapshot_map_size(const struct mg_snapshot *snapshot)
 {
