@@ -12,7 +12,7 @@ PARALLEL ?= $(shell expr 2 '*' $$(nproc))
 
 MAKEFLAGS += --no-print-directory
 .DEFAULT_GOAL := help
-.PHONY: help configured guest-deps tool deps deps-all build demo check check-all check-debug matrix lint stress soak fuzz mutations coverage docs bench bench-full report module shell install uninstall dkms-install deb clean
+.PHONY: help configured guest-deps tool deps deps-all build demo check check-all check-debug matrix lint stress soak fuzz mutations coverage docs bench bench-full report module shell install uninstall dkms-install deb clean upstream check-upstream
 
 help: ## list the targets
 	@echo 'Perf meta-groups: the performance counters of all CPUs with one read()'
@@ -66,6 +66,12 @@ matrix: deps-all build ## run the tiers that need the module on all kernels, 5.1
 
 check-debug: build ## run all tiers on kernels with KASAN, lockdep and KCSAN (an hour or more; they are built first)
 	@$(call run_tests,check-debug,-L '^debug$$'); $(call report_tests,check-debug)
+
+upstream: ## make the patch series for the kernel, build/upstream/*.patch (a minute)
+	@upstream/make
+
+check-upstream: build ## check its patches, and run all tiers with the device built in (an hour)
+	@$(call run_tests,check-upstream,-L '^upstream$$'); $(call report_tests,check-upstream)
 
 lint: build ## run the style and static checks only
 	@ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L '^lint$$'
