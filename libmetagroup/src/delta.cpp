@@ -25,7 +25,8 @@ inline Match MemberDelta::compare(const perf_metagroup_record& older,
     const auto& newer = newer_.payload_;
     // Both are of one format and size: of as many events, if the payload itself says so.
     const bool same_layout =
-        newer && older.cpu == newer_.record_.cpu && older.read_format == newer->format_ &&
+        newer && older.cpu == newer_.record_.cpu && older.header == newer_.record_.header &&
+        older.read_format == newer->format_ &&
         bytes.size() == newer_.bytes_.size() &&
         (!newer->has(ReadFormat::group) || Payload::word(older_, 0) == newer->nr_);
     if (!same_layout)

@@ -1,34 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include <fcntl.h>
-#include <sys/ioctl.h>
 
 #include <metagroup/device.hpp>
 
 #include "format.hpp"
+#include "ioctl.hpp"
 #include "system.hpp"
 
 namespace metagroup {
 namespace {
 
 using detail::Call;
-
-template <typename Argument>
-Argument sized() {
-    Argument argument{};
-    argument.size = sizeof(argument);
-    return argument;
-}
-
-// The ABI carries addresses as 64-bit numbers, so that 32-bit callers need no translation.
-template <typename Pointer>
-__u64 address(Pointer* pointer) {
-    return reinterpret_cast<std::uintptr_t>(pointer);
-}
-
-template <typename Argument>
-int control(const detail::UniqueFd& fd, unsigned long request, Argument argument) {
-    return detail::uninterrupted([&] { return ::ioctl(fd.get(), request, argument); });
-}
+using detail::address;
+using detail::device_ioctl;
+using detail::sized;
 
 void check(int result, Call call, std::string_view verb, std::string_view object) {
     if (result == 0) return;
@@ -49,7 +34,7 @@ void check_member(int result, std::string_view verb, std::uint32_t member) {
 Device Device::open(const std::string& path) {
     detail::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     auto info = sized<perf_metagroup_info>();
-    if (!fd || control(fd, PERF_METAGROUP_IOC_INFO, &info) != 0)
+    if (!fd || device_ioctl(fd, PERF_METAGROUP_IOC_INFO, &info) != 0)
         detail::throw_error(Call::open_device, errno, detail::format("cannot open {}", path),
                             {.path = path});
     return Device(std::move(fd));
@@ -71,7 +56,7 @@ Device::Device(detail::UniqueFd fd) : fd_(std::move(fd)) {
 
 perf_metagroup_info Device::info() const {
     auto info = sized<perf_metagroup_info>();
-    check(control(fd_, PERF_METAGROUP_IOC_INFO, &info), "read the state of");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_INFO, &info), "read the state of");
     return info;
 }
 
@@ -80,7 +65,7 @@ std::uint32_t Device::attach(std::span<const int> leader_fds) {
     attach.fds = address(leader_fds.data());
     attach.count = static_cast<__u32>(leader_fds.size());
     attach.failed = attach.count;
-    if (control(fd_, PERF_METAGROUP_IOC_ATTACH, &attach) == 0) return attach.first;
+    if (device_ioctl(fd_, PERF_METAGROUP_IOC_ATTACH, &attach) == 0) return attach.first;
     const int error = errno;
     if (attach.failed >= attach.count)
         detail::throw_error(Call::attach, error,
@@ -94,32 +79,32 @@ std::uint32_t Device::attach(std::span<const int> leader_fds) {
 void Device::detach(std::uint32_t member) {
     auto detach = sized<perf_metagroup_detach>();
     detach.member = member;
-    check_member(control(fd_, PERF_METAGROUP_IOC_DETACH, &detach), "detach", member);
+    check_member(device_ioctl(fd_, PERF_METAGROUP_IOC_DETACH, &detach), "detach", member);
 }
 
 void Device::enable() {
-    check(control(fd_, PERF_METAGROUP_IOC_ENABLE, 0UL), "enable");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_ENABLE, 0UL), "enable");
 }
 
 void Device::disable() {
-    check(control(fd_, PERF_METAGROUP_IOC_DISABLE, 0UL), "disable");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_DISABLE, 0UL), "disable");
 }
 
 void Device::reset() {
-    check(control(fd_, PERF_METAGROUP_IOC_RESET, 0UL), "reset");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_RESET, 0UL), "reset");
 }
 
 void Device::set_format(Format format) {
     auto argument = sized<perf_metagroup_format>();
     argument.format = static_cast<__u32>(format);
-    check(control(fd_, PERF_METAGROUP_IOC_SET_FORMAT, &argument), "set the read format of");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_SET_FORMAT, &argument), "set the read format of");
 }
 
 void Device::set_mode(Mode mode) {
     auto argument = sized<perf_metagroup_mode>();
     if (mode.quiet) argument.mode |= PERF_METAGROUP_MODE_QUIET;
     if (mode.skip_isolated) argument.mode |= PERF_METAGROUP_MODE_SKIP_ISOLATED;
-    check(control(fd_, PERF_METAGROUP_IOC_SET_MODE, &argument), Call::set_mode, "set the mode of",
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_SET_MODE, &argument), Call::set_mode, "set the mode of",
           "the meta-group");
 }
 
@@ -131,7 +116,7 @@ MemberInfo Device::member(std::uint32_t member) const {
         argument.member = member;
         argument.max_ids = static_cast<__u32>(info.ids.size());
         argument.ids = info.ids.empty() ? 0 : address(info.ids.data());
-        check_member(control(fd_, PERF_METAGROUP_IOC_GET_MEMBER, &argument), "describe", member);
+        check_member(device_ioctl(fd_, PERF_METAGROUP_IOC_GET_MEMBER, &argument), "describe", member);
         // The group may grow between two calls: try again until all identifiers have room.
         const bool complete = argument.events <= info.ids.size();
         info.ids.resize(argument.events);
@@ -140,6 +125,11 @@ MemberInfo Device::member(std::uint32_t member) const {
         info.status = Status{argument.status};
         info.read_format = argument.read_format;
         info.payload = argument.payload;
+        info.generation = argument.generation;
+        info.error = static_cast<int>(argument.error);
+        info.failed = argument.failed;
+        info.reason = argument.reason;
+        info.users = argument.users;
         return info;
     }
 }
@@ -181,18 +171,18 @@ void Device::read(Snapshot& snapshot, const CpuList& cpus) {
     read_whole(snapshot, [this, &argument](std::span<std::byte> buffer) -> ssize_t {
         argument.buffer = address(buffer.data());
         argument.buffer_size = buffer.size();
-        return control(fd_, PERF_METAGROUP_IOC_SWEEP, &argument);
+        return device_ioctl(fd_, PERF_METAGROUP_IOC_SWEEP, &argument);
     });
 }
 
 void Device::sweep() {
-    check(control(fd_, PERF_METAGROUP_IOC_SWEEP, 0UL), "sweep");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_SWEEP, 0UL), "sweep");
 }
 
 perf_metagroup_stream Device::start_stream(const perf_metagroup_stream& stream) {
     perf_metagroup_stream started = stream;
     started.size = sizeof(started);
-    if (control(fd_, PERF_METAGROUP_IOC_STREAM, &started) != 0)
+    if (device_ioctl(fd_, PERF_METAGROUP_IOC_STREAM, &started) != 0)
         detail::throw_error(Call::start_stream, errno, "cannot start a stream",
                             {.bytes = static_cast<std::size_t>(stream.ring_size)});
     return started;
@@ -200,7 +190,7 @@ perf_metagroup_stream Device::start_stream(const perf_metagroup_stream& stream) 
 
 std::uint64_t Device::stop_stream() {
     auto stream = sized<perf_metagroup_stream>();
-    check(control(fd_, PERF_METAGROUP_IOC_STREAM, &stream), "stop the stream of");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_STREAM, &stream), "stop the stream of");
     return stream.lost;
 }
 

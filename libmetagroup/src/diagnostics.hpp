@@ -30,9 +30,14 @@ enum class Call {
     set_mode,
     read_device,
     start_stream,
+    open_set,
+    publish,
+    join,
+    unpublish,
     map_ring,
     map_device,
     choose_mode,  ///< of a backend that has none
+    choose_set,   ///< of a backend that has none
     find_cgroups,
     open_cgroup,
     read_sysfs,
@@ -53,9 +58,11 @@ struct Circumstances {
     std::size_t fd_limit = 0;  ///< RLIMIT_NOFILE, soft
     std::size_t fd_max = 0;    ///< RLIMIT_NOFILE, hard
     std::string path{};        ///< of the device
-    std::uint32_t reason = 0;  ///< perf_metagroup_attach::reason, if it blames a descriptor
+    std::uint32_t reason = 0;  ///< PERF_METAGROUP_REASON_*, if something is blamed
     std::size_t limit = 0;     ///< members that a meta-group can have
     std::size_t bytes = 0;     ///< of the buffer or ring
+    bool templates = false;    ///< the events of a set are descriptors
+    std::string similar{};     ///< the remedy for an unknown name of a set
 };
 
 /// The error of a failed call; `failed` is Error::failed().

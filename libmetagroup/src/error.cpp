@@ -60,12 +60,16 @@ constexpr auto beyond_perfmon = [](const Circumstances& c) { return c.paranoid >
 constexpr auto is_sibling = [](const Circumstances& c) { return c.index > 0; };
 constexpr auto for_cgroup = [](const Circumstances& c) { return c.cgroup; };
 constexpr auto is_filtered = [](const Circumstances& c) { return c.filtered; };
+constexpr auto of_templates = [](const Circumstances& c) { return c.templates; };
 constexpr auto limit_known = [](const Circumstances& c) { return c.limit > 0; };
-template <std::uint32_t reason>
-constexpr auto refused_as = [](const Circumstances& c) { return c.reason == reason; };
+template <std::uint32_t reason, Condition also = always>
+constexpr auto refused_as = [](const Circumstances& c) { return c.reason == reason && also(c); };
 
 constexpr auto list = "see \"metagroup list\" for what there is";
 constexpr auto perf_fd = "pass what perf_event_open(2) returned";
+constexpr auto bad_name = "it is no name of a set";
+constexpr auto name_rule =
+    "use up to 63 letters, digits, '_', '-' and '.', the first a letter or digit";
 constexpr auto load = "load the module (modprobe perf_metagroup)";
 
 /// Applies to a call (`any`: all), errnos (none: all) and a condition. In the texts, `{name}` is
@@ -144,13 +148,13 @@ constexpr std::array rules = {
          "join the group perf_metagroup (usermod -aG perf_metagroup USER), or run as root"),
     Rule(open_device, {ENOTTY}, wrong_module,
          "{path} is not the device of the module perf_metagroup", "open " PERF_METAGROUP_DEVICE),
-    Rule(attach, {}, bad_descriptor, "it is not open for reading", perf_fd,
+    Rule(use_device, {}, bad_descriptor, "it is not open for reading", perf_fd,
          refused_as<PERF_METAGROUP_REASON_BAD_FD>),
-    Rule(attach, {}, bad_descriptor, "it is not a perf event", perf_fd,
+    Rule(use_device, {}, bad_descriptor, "it is not a perf event", perf_fd,
          refused_as<PERF_METAGROUP_REASON_NOT_PERF>),
     Rule(attach, {}, bad_descriptor, "it is a sibling", "attach the leader of its group",
          refused_as<PERF_METAGROUP_REASON_SIBLING>),
-    Rule(attach, {}, bad_descriptor, "it is bound to a task or to no CPU",
+    Rule(use_device, {}, bad_descriptor, "it is bound to a task or to no CPU",
          "open it with pid -1 and a CPU", refused_as<PERF_METAGROUP_REASON_TASK>),
     Rule(attach, {}, already_attached,
          "its group is a member already, of this or another meta-group",
@@ -173,6 +177,44 @@ constexpr std::array rules = {
          "stop one"),
     Rule(start_stream, {ENOSPC}, buffer_too_small,
          "a ring of {bytes} bytes does not hold the samples of one deadline", "make it larger"),
+    Rule(open_set, {}, no_set_permission,
+         "who opened it had more rights than this process, or was another user",
+         "open it in this process", refused_as<PERF_METAGROUP_REASON_PERMISSION, of_templates>),
+    Rule(open_set, {EPERM}, no_set_permission, "the kernel is locked down",
+         "pass descriptors of perf_event_open(2)", refused_as<PERF_METAGROUP_REASON_PERMISSION>),
+    Rule(open_set, {}, no_set_permission, "this demands CAP_SYS_ADMIN",
+         "pass descriptors of perf_event_open(2), or run as root",
+         refused_as<PERF_METAGROUP_REASON_PERMISSION>),
+    Rule(open_set, {}, unsupported_event, "it samples, or its settings are not valid",
+         "count it in an event group", refused_as<PERF_METAGROUP_REASON_ATTR>),
+    Rule(open_set, {}, pmu_busy, "the PMU has no counter left: a set needs one for each event",
+         "use fewer events, end other users, or let event groups take turns",
+         refused_as<PERF_METAGROUP_REASON_NO_COUNTER>),
+    Rule(open_set, {}, unsupported_event, "its PMU counts it on another CPU",
+         "open it on the CPUs that the PMU names (cpumask)",
+         refused_as<PERF_METAGROUP_REASON_OTHER_CPU>),
+    Rule(open_set, {ENODEV}, cpu_offline, "the CPU is not online, or none is",
+         "leave it out, or bring it online"),
+    Rule(open_set, {E2BIG}, too_many_members,
+         "the limits of a meta-group, or of the user (max_set_events), would be exceeded",
+         "use fewer events or CPUs"),
+    Rule(join, {ENOENT}, no_such_set, "there is no such set", "{similar}"),
+    Rule(unpublish, {ENOENT}, no_such_set, "there is no such set", "{similar}"),
+    Rule(join, {EACCES}, no_set_permission, "its mode does not allow it",
+         "join its group (usermod -aG GROUP USER); \"metagroup set show\" names it"),
+    Rule(unpublish, {EACCES}, no_set_permission, "it belongs to another user",
+         "run as its owner or root"),
+    Rule(publish, {EPERM}, no_set_permission,
+         "a name demands CAP_PERFMON, and a group that the user belongs to",
+         "run as root, or choose another group"),
+    Rule(publish, {EEXIST}, set_exists, "there is such a set already",
+         "remove it, or choose another name"),
+    Rule(publish, {ENOSPC}, too_many_sets, "there are too many names already",
+         "remove one, or raise the parameter max_names of the module"),
+    Rule(join, {EINVAL}, bad_set_name, bad_name, name_rule),
+    Rule(unpublish, {EINVAL}, bad_set_name, bad_name, name_rule),
+    Rule(publish, {EINVAL}, bad_set_name, "it is no name or mode of a set, or there are no sets",
+         name_rule),
     Rule(map_ring, {EPERM}, no_perf_permission,
          "a ring of {bytes} bytes exceeds the memory that this user may lock",
          "make it smaller, raise \"sysctl kernel.perf_event_mlock_kb\", or run it as root"),
@@ -182,6 +224,8 @@ constexpr std::array rules = {
          "the file is not the device of the module perf_metagroup, or the module is too old",
          "open " PERF_METAGROUP_DEVICE ", or install a newer module"),
     Rule(choose_mode, {}, needs_module, "quiet sweeps and sweeps that skip CPUs need the module",
+         "load the module (modprobe perf_metagroup), and choose another backend"),
+    Rule(choose_set, {}, needs_module, "only the module has sets",
          "load the module (modprobe perf_metagroup), and choose another backend"),
 
     Rule(find_cgroups, {ENOENT}, no_cgroup, "no cgroups are mounted",
@@ -216,7 +260,7 @@ std::string filled_in(const char* text, const Circumstances& c) {
         fmt::runtime(text), fmt::arg("cpu", c.cpu), fmt::arg("group", c.group),
         fmt::arg("paranoid", paranoid), fmt::arg("online", c.online.value_or("unknown")),
         fmt::arg("fd_limit", c.fd_limit), fmt::arg("fd_max", c.fd_max), fmt::arg("path", c.path),
-        fmt::arg("limit", c.limit), fmt::arg("bytes", c.bytes));
+        fmt::arg("limit", c.limit), fmt::arg("bytes", c.bytes), fmt::arg("similar", c.similar));
 }
 
 }  // namespace
@@ -227,7 +271,8 @@ Error diagnose(Call call, int error, std::string failed, const Circumstances& ci
     if (rule == rules.end()) return {other, error, {.failed = std::move(failed)}};
     return {rule->cause,
             error,
-            {std::move(failed), filled_in(rule->reason, circumstances), rule->remedy}};
+            {std::move(failed), filled_in(rule->reason, circumstances),
+             filled_in(rule->remedy, circumstances)}};
 }
 
 void throw_error(Call call, int error, std::string failed, const Circumstances& circumstances) {

@@ -26,6 +26,9 @@ inline constexpr const char* see_list = "see \"metagroup list\" for what there i
 /// parse_events() of a system that tests can choose.
 std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& paths);
 
+/// describe_event() of a system that tests can choose.
+EventSpec describe_event(const perf_event_attr& attr, const SystemPaths& paths);
+
 /// One event, modifiers included. Throws SpecError, counted from the word's start.
 EventSpec resolve_event(std::string_view word, const SystemPaths& paths);
 

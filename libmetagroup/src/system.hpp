@@ -31,6 +31,7 @@ std::uint64_t monotonic_ns() noexcept;
 struct SystemPaths {
     std::string pmus = "/sys/bus/event_source/devices";
     std::string cpus = "/sys/devices/system/cpu";
+    std::string sets = "/sys/class/perf_metagroup";
     std::vector<std::string> tracefs = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 };
 

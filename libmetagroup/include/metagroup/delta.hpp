@@ -27,6 +27,13 @@ class METAGROUP_API MemberDelta {
     [[nodiscard]] MemberView newer() const noexcept { return newer_; }
     /// Unless it is Match::ok, none of the following has a value.
     [[nodiscard]] Match match() const noexcept { return match_; }
+    /// True if the events of a member of a set were opened anew in between: its CPU was offline for
+    /// a time, which is in neither counts nor times. (Or PERF_METAGROUP_IOC_SET_EVENTS has replaced
+    /// them; then identifiers, if the read format has them, make it Match::changed.)
+    [[nodiscard]] bool gap() const noexcept {
+        return match_ == Match::ok &&
+               MemberView::generation_before(older_, newer_.record_.header) != newer_.generation();
+    }
     /// Nanoseconds between the two readings of this member.
     [[nodiscard]] std::optional<std::uint64_t> elapsed_ns() const noexcept;
     /// Nanoseconds for which the member was enabled in between.

@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <metagroup/cpu_list.hpp>
 #include <metagroup/detail/unique_fd.hpp>
+#include <metagroup/event_group.hpp>
+#include <metagroup/event_spec.hpp>
 #include <metagroup/export.hpp>
 #include <metagroup/snapshot.hpp>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,6 +44,44 @@ struct MemberInfo {
     std::uint64_t read_format = 0;     ///< of the leader
     std::size_t payload = 0;           ///< bytes of payload now
     std::vector<std::uint64_t> ids{};  ///< identifiers of its events, the leader's first
+    std::uint32_t generation = 0;      ///< how often the events of a set have been opened anew
+    int error = 0;                     ///< errno of the last attempt to do so, or 0
+    std::size_t failed = 0;            ///< index of the event that was the cause
+    std::uint32_t reason = 0;          ///< PERF_METAGROUP_REASON_* for that event
+    std::uint32_t users = 0;           ///< members of sets that share its events; 0 for a group
+};
+
+/// How a set is opened.
+struct SetOptions {
+    /// The CPUs; if not given, those that are online, or with `follow` those that are present.
+    std::optional<CpuList> cpus{};
+    /// The module opens the events anew when their CPU comes online. CPUs that are offline now are
+    /// no error then.
+    bool follow = false;
+    /// Of the payloads; ReadFormat::group is needed.
+    std::uint64_t read_format = default_read_format;
+};
+
+/// The members that a call has made, with numbers that follow one another: one for each CPU, in
+/// rising order, of each set.
+struct NewMembers {
+    std::uint32_t first = 0;
+    std::uint32_t count = 0;
+};
+
+/// What is done to the members of sets on many CPUs, at one moment.
+enum class Operation : std::uint32_t {
+    start = PERF_METAGROUP_START,  ///< counts go on from where they are
+    stop = PERF_METAGROUP_STOP,    ///< counts and times stand still
+    reset = PERF_METAGROUP_RESET,  ///< counts are 0; times are as before
+};
+
+/// When it was done: CLOCK_MONOTONIC in nanoseconds.
+struct OperationTime {
+    std::uint64_t begin_ns = 0;  ///< before the first CPU
+    std::uint64_t end_ns = 0;    ///< after the last CPU
+    std::uint64_t skew_ns = 0;   ///< between the first CPU and the last one
+    std::uint32_t members = 0;   ///< to which it was done
 };
 
 /// A thin owner of one handle: each function is one system call of linux/perf_metagroup.h, where
@@ -80,6 +121,30 @@ class METAGROUP_API Device {
     void set_mode(Mode mode);
     /// The state of one member. \throws Error: Cause::no_such_member...
     [[nodiscard]] MemberInfo member(std::uint32_t member) const;
+    /// Opens events on many CPUs by themselves, all or none: a member for each CPU. They are pinned,
+    /// in no perf group, and need no descriptors. Needs CAP_SYS_ADMIN.
+    /// \throws Error: Cause::no_set_permission, pmu_busy, unsupported_event, cpu_offline...; names
+    ///         event and CPU.
+    NewMembers open_set(std::span<const EventSpec> events, const SetOptions& options = {});
+    /// The same without privilege: each descriptor is of an event that perf_event_open(2) has opened
+    /// with pid -1 on any CPU, and may be closed then.
+    NewMembers open_set(std::span<const int> templates, const SetOptions& options = {});
+    /// Starts, stops or resets the members of sets on these CPUs, or on all, by one broadcast.
+    OperationTime control(Operation operation, const std::optional<CpuList>& cpus = std::nullopt);
+    /// The events of a member of a set, as far as the module uses them.
+    /// \throws Error: Cause::no_such_member...
+    [[nodiscard]] std::vector<perf_event_attr> events(std::uint32_t member) const;
+    /// Gives a name to the sets of this meta-group, which keeps their events when the handle is
+    /// closed. `mode`: who may join, 0400 the owner, 0040 the group `gid`, 0004 all. Without `gid`
+    /// it is the group of the caller. See PublishedSet for what there is.
+    /// \throws Error: Cause::no_set_permission, set_exists, bad_set_name...
+    void publish(const std::string& name, unsigned mode = 0440,
+                 std::optional<std::uint32_t> gid = std::nullopt);
+    /// Adds members that share the events of a published set, and count from 0.
+    /// \throws Error: Cause::no_such_set, with similar names; no_set_permission...
+    NewMembers join(const std::string& name);
+    /// Ends a name. Who has joined keeps the events. \throws as join().
+    void unpublish(const std::string& name);
     /// One sweep, in the format chosen. Does not allocate.
     /// \return bytes read.
     /// \throws Error: Cause::buffer_too_small, see info()...
@@ -104,6 +169,7 @@ class METAGROUP_API Device {
 
   private:
     explicit Device(detail::UniqueFd fd);
+    NewMembers open_set(perf_metagroup_open_set& set, const SetOptions& options);
     template <typename Read>
     void read_whole(Snapshot& snapshot, const Read& call);
 

@@ -43,6 +43,11 @@ enum class Cause {
     too_many_streams,      ///< no more streams can run
     bad_ring,              ///< the bytes of a ring are not records
     bad_recording,         ///< the file is not a recording, or damaged
+    no_set_permission,     ///< a set may not be opened, published, joined or removed
+    no_such_set,           ///< no set has this name
+    set_exists,            ///< a set has this name already
+    too_many_sets,         ///< no more sets can have names
+    bad_set_name,          ///< the module takes no such name or mode
 };
 
 /// An error of the system or of the user's input. The library throws nothing else but

@@ -66,4 +66,8 @@ METAGROUP_API std::string to_string(const GroupSpec& group);
 ///         Cause::no_trace_permission if tracefs cannot be read.
 METAGROUP_API std::vector<GroupSpec> parse_events(std::string_view text);
 
+/// The event of an attr, by the first of its names on this machine: as parse_events() reads it,
+/// with modifiers for what it excludes. Without a name it is `PMU/config=0x1/`.
+METAGROUP_API EventSpec describe_event(const perf_event_attr& attr);
+
 }  // namespace metagroup

@@ -57,6 +57,11 @@ class METAGROUP_API MemberView {
     /// running. The per_fd backend takes it on the reader's CPU after each read.
     [[nodiscard]] std::uint64_t time_ns() const noexcept { return record_.time; }
     [[nodiscard]] std::uint64_t read_format() const noexcept { return record_.read_format; }
+    /// How often the events of a member of a set have been opened anew, for example because its CPU
+    /// was offline; 0 for a group.
+    [[nodiscard]] std::uint32_t generation() const noexcept {
+        return bytes_.data() == nullptr ? 0 : generation_before(bytes_.data(), record_.header);
+    }
     /// The bytes that read(2) of the leader would have returned; none if it failed.
     [[nodiscard]] std::span<const std::byte> payload_bytes() const noexcept { return bytes_; }
     /// The payload decoded; no value if there is none or it cannot be decoded.
@@ -92,6 +97,12 @@ class METAGROUP_API MemberView {
     friend class SnapshotView;
     MemberView(const perf_metagroup_record& record, std::span<const std::byte> bytes) noexcept
         : record_(record), bytes_(bytes), payload_(Payload::parse(bytes, record.read_format)) {}
+    // Of the record of so many bytes that ends at the payload.
+    static std::uint32_t generation_before(const std::byte* payload, std::size_t header) noexcept {
+        perf_metagroup_set_record record{};
+        if (header >= sizeof(record)) std::memcpy(&record, payload - header, sizeof(record));
+        return record.generation;
+    }
 
     perf_metagroup_record record_;
     std::span<const std::byte> bytes_;

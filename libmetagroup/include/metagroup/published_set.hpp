@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+/// \file
+/// PublishedSet: the sets that have names on this machine.
+#pragma once
+
+#include <cstdint>
+#include <metagroup/cpu_list.hpp>
+#include <metagroup/export.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace metagroup {
+
+/// What /sys/class/perf_metagroup says of a name; see Device::publish() and MetaGroup::Options.
+/// Another process may change or end it at any time.
+struct PublishedSet {
+    std::string name{};
+    std::string state{};        ///< as the module names it
+    std::uint32_t uid = 0;      ///< the owner
+    std::uint32_t gid = 0;      ///< the group
+    unsigned mode = 0;          ///< who may join: 0400 the owner, 0040 the group, 0004 all
+    CpuList cpus{};             ///< on which its events are counted
+    std::uint64_t events = 0;   ///< events on each CPU
+    std::uint64_t users = 0;    ///< meta-groups that have joined
+    std::uint64_t sweeps = 0;   ///< of these, so far
+};
+
+/// All of them, by name; none if the module has no names.
+METAGROUP_API std::vector<PublishedSet> published_sets();
+/// The one of that name; nothing if there is none.
+METAGROUP_API std::optional<PublishedSet> published_set(std::string_view name);
+
+}  // namespace metagroup
