@@ -5,15 +5,20 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/recording.hpp>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
+#include "diagnostics.hpp"
+#include "format.hpp"
 #include "ring.hpp"
 
 namespace metagroup::detail {
@@ -115,6 +120,16 @@ class Reader {
     virtual void enable() = 0;
     virtual void disable() = 0;
     virtual void reset() = 0;
+    /// Of sets, which only the module has.
+    virtual void publish(const std::string& name, unsigned mode, std::optional<std::uint32_t> gid) {
+        static_cast<void>(mode);
+        static_cast<void>(gid);
+        throw_error(Call::choose_set, EOPNOTSUPP,
+                    detail::format("cannot publish set \"{}\"", name));
+    }
+    [[nodiscard]] virtual MemberInfo member(std::uint32_t number) const {
+        return {.member = number};
+    }
     /// Bytes that a snapshot needs now.
     virtual std::size_t snapshot_size() const noexcept = 0;
     /// Starts to sample the members, which are those that were added.

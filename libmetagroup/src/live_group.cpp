@@ -7,7 +7,7 @@
 namespace metagroup {
 
 LiveGroup LiveGroup::open(MetaGroup::Options options) {
-    if (!options.cpus) options.cpus = CpuList::online();
+    options.follow = true;
     // Pinned groups need the counters of the groups that reopen() closes.
     options.start_disabled = true;
     LiveGroup live(std::move(options));
@@ -16,7 +16,9 @@ LiveGroup LiveGroup::open(MetaGroup::Options options) {
 }
 
 LiveGroup::LiveGroup(MetaGroup::Options options)
-    : options_(std::move(options)), opened_(*options_.cpus), group_(MetaGroup::open(options_)) {}
+    : options_(std::move(options)), group_(MetaGroup::open(options_)), opened_(group_.cpus()) {
+    options_.cpus = group_.cpus();
+}
 
 void LiveGroup::start() {
     older_ = newer_ = Snapshot();  // of other members
@@ -39,6 +41,13 @@ CpuList LiveGroup::offline() const {
     return CpuList({gone.begin(), gone.end()});
 }
 
+// The module opens the events of sets anew by itself, soon after their CPU is online.
+void LiveGroup::find_problem(const CpuList& online) {
+    for (std::size_t i = 0; i < newer_.size() && problem_.empty(); ++i)
+        if (newer_[i].status() == Status::offline && online.contains(group_.members()[i].cpu))
+            problem_ = group_.problem(i);
+}
+
 bool LiveGroup::reopen() {
     problem_.clear();
     const CpuList gone = offline();
@@ -47,6 +56,10 @@ bool LiveGroup::reopen() {
     try {
         const CpuList online = CpuList::online();
         if (gone.intersect(online).empty()) return false;
+        if (group_.origin() != Origin::groups) {
+            find_problem(online);
+            return false;
+        }
         MetaGroup::Options options = options_;
         options.cpus = options_.cpus->intersect(online);
         group_ = MetaGroup::open(options);

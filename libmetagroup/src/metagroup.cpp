@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <metagroup/metagroup.hpp>
+#include <set>
+#include <utility>
 
 #include "backend.hpp"
 #include "format.hpp"
+#include "sets.hpp"
 #include "system.hpp"
 
 namespace metagroup {
@@ -11,12 +14,22 @@ namespace metagroup {
 struct MetaGroup::State {
     std::vector<GroupSpec> groups;
     std::vector<Member> members;
+    CpuList cpus;
     std::string reason;
+    Origin origin = Origin::groups;
+    std::string origin_reason = "requested";
     std::unique_ptr<detail::Reader> reader;
     // For streams.
     std::uint64_t read_format = 0;
     detail::UniqueFd cgroup;
     std::weak_ptr<detail::Sampler> sampler;
+
+    bool open_sets(std::optional<Device>& device, std::span<const CpuList> places,
+                   const Options& options);
+    void open_groups(std::optional<Device> device, std::span<const CpuList> places,
+                     const Options& options);
+    void join(Device device, const Options& options);
+    void use(Device device, const Options& options);
 };
 
 namespace {
@@ -38,41 +51,40 @@ CpuList cpus_of(const GroupSpec& group, const CpuList& wanted) {
     return cpus;
 }
 
-// CPU by CPU, so that the records of one CPU stand together.
-std::vector<MetaGroup::Member> plan(const std::vector<GroupSpec>& groups, const CpuList& cpus) {
-    std::vector<CpuList> places;
-    places.reserve(groups.size());
-    for (const GroupSpec& group : groups)
-        places.push_back(cpus_of(group, cpus));
+// CPU by CPU, so that the records of one CPU stand together. `places` are the CPUs of each group.
+std::vector<MetaGroup::Member> plan(std::span<const CpuList> places, const CpuList& cpus) {
     std::vector<MetaGroup::Member> members;
     for (const int cpu : cpus) {
-        for (std::size_t group = 0; group < groups.size(); ++group) {
+        for (std::size_t group = 0; group < places.size(); ++group) {
             if (places[group].contains(cpu)) members.push_back({0, cpu, group});
         }
     }
     return members;
 }
 
-std::unique_ptr<detail::Reader> choose(const MetaGroup::Options& options, std::size_t members,
-                                       std::string& reason) {
-    const bool needs_module = options.backend == Backend::module || options.mode != Mode{};
+// Nothing for Backend::per_fd.
+std::optional<Device> open_device(const MetaGroup::Options& options, std::string& reason) {
+    const bool of_module = options.origin == Origin::set || !options.set.empty();
+    const bool needs_module =
+        options.backend == Backend::module || options.mode != Mode{} || of_module;
     reason = "requested";
     if (options.backend == Backend::per_fd) {
+        if (of_module)
+            detail::throw_error(detail::Call::choose_set, EOPNOTSUPP, "cannot open a set");
         if (needs_module)
             detail::throw_error(detail::Call::choose_mode, EOPNOTSUPP,
                                 "cannot sweep without interrupting every CPU");
-        return detail::make_per_fd_reader(!options.cgroup.empty());
+        return std::nullopt;
     }
     try {
-        Device device = Device::open(options.device);
+        std::optional<Device> device = Device::open(options.device);
         if (options.backend == Backend::automatic) reason = options.device + " is there";
-        return detail::make_module_reader(std::move(device), options.mode, members);
+        return device;
     } catch (const Error& error) {
-        // Too many members is not a missing module: falling back would hide the limit.
-        if (needs_module || error.cause() == Cause::too_many_members) throw;
+        if (needs_module) throw;
         reason = error.what();
     }
-    return detail::make_per_fd_reader(!options.cgroup.empty());
+    return std::nullopt;
 }
 
 // If no descriptor is left, the reader may release some.
@@ -95,24 +107,99 @@ std::string_view to_string(Backend backend) noexcept {
     return number < names.size() ? names[number] : "unknown";
 }
 
+std::string_view to_string(Origin origin) noexcept {
+    static constexpr std::array<std::string_view, 4> names = {"automatic", "groups", "set", "name"};
+    const auto number = static_cast<std::size_t>(origin);
+    return number < names.size() ? names[number] : "unknown";
+}
+
+// \return false if there are to be groups. They say themselves what is wrong with the events.
+bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const CpuList> places,
+                                 const Options& options) {
+    if (options.origin == Origin::groups) return false;
+    const bool wanted = options.origin == Origin::set;
+    origin_reason = device ? detail::obstacle_to_sets(options, *device) : reason;
+    if (wanted && !origin_reason.empty())
+        throw Error(Cause::unsupported_event, EOPNOTSUPP,
+                    {"cannot open a set", origin_reason, "open event groups"});
+    if (!wanted && origin_reason.empty() && !detail::sets_are_better(options))
+        origin_reason = "a set would bring nothing";
+    if (!origin_reason.empty()) return false;
+    try {
+        members = detail::open_sets(*device, options, places);
+    } catch (const Error& error) {
+        if (wanted) throw;
+        origin_reason = error.what();
+        device = Device::open(options.device);  // without what has been opened
+        return false;
+    }
+    origin = Origin::set;
+    origin_reason = wanted           ? "requested"
+                    : options.follow ? "a set follows CPUs that come online"
+                                     : "a set needs no descriptors of siblings";
+    use(std::move(*device), options);
+    return true;
+}
+
+// The reader of members that the device has.
+void MetaGroup::State::use(Device device, const Options& options) {
+    reader = detail::make_module_reader(std::move(device), options.mode, members.size());
+    reader->finish();
+    if (!options.start_disabled) return;
+    // They have counted since they were opened.
+    reader->disable();
+    reader->reset();
+}
+
+void MetaGroup::State::open_groups(std::optional<Device> device, std::span<const CpuList> places,
+                                   const Options& options) {
+    members = plan(places, cpus);
+    reader = device ? detail::make_module_reader(std::move(*device), options.mode, members.size())
+                    : detail::make_per_fd_reader(!options.cgroup.empty());
+    if (!options.cgroup.empty()) cgroup = detail::open_cgroup(options.cgroup);
+    for (const Member& member : members)
+        reader->add(open_group(groups[member.group], member.cpu, options.read_format, cgroup.get(),
+                               *reader));
+    std::uint32_t number = reader->finish();
+    for (Member& member : members)
+        member.number = number++;
+    if (!options.start_disabled) reader->enable();
+}
+
+void MetaGroup::State::join(Device device, const Options& options) {
+    detail::JoinedSet joined = detail::join_set(device, options.set);
+    groups = std::move(joined.groups);
+    members = std::move(joined.members);
+    read_format = joined.read_format;
+    origin = Origin::name;
+    std::set<int> numbers;
+    for (const Member& member : members)
+        numbers.insert(member.cpu);
+    cpus = CpuList({numbers.begin(), numbers.end()});
+    use(std::move(device), options);
+}
+
 MetaGroup MetaGroup::open(const Options& options) {
+    auto state = std::make_unique<State>();
+    if (!options.set.empty()) {
+        state->join(std::move(*open_device(options, state->reason)), options);
+        return MetaGroup(std::move(state));
+    }
+    if (options.origin == Origin::name)
+        throw std::invalid_argument("the name of a set to join is missing");
     if (options.groups.empty())
         throw std::invalid_argument("a meta-group needs at least one event group");
     if (options.cpus && options.cpus->empty())
         throw std::invalid_argument("a meta-group needs at least one CPU");
-    auto state = std::make_unique<State>();
     state->groups = options.groups;
-    state->members = plan(state->groups, options.cpus ? *options.cpus : CpuList::online());
-    state->reader = choose(options, state->members.size(), state->reason);
+    state->cpus = options.cpus ? *options.cpus : CpuList::online();
     state->read_format = options.read_format;
-    if (!options.cgroup.empty()) state->cgroup = detail::open_cgroup(options.cgroup);
-    for (const Member& member : state->members)
-        state->reader->add(open_group(state->groups[member.group], member.cpu, options.read_format,
-                                      state->cgroup.get(), *state->reader));
-    std::uint32_t number = state->reader->finish();
-    for (Member& member : state->members)
-        member.number = number++;
-    if (!options.start_disabled) state->reader->enable();
+    std::vector<CpuList> places;
+    for (const GroupSpec& group : state->groups)
+        places.push_back(cpus_of(group, state->cpus));
+    std::optional<Device> device = open_device(options, state->reason);
+    if (!state->open_sets(device, places, options))
+        state->open_groups(std::move(device), places, options);
     return MetaGroup(std::move(state));
 }
 
@@ -148,6 +235,35 @@ const std::string& MetaGroup::backend_reason() const& noexcept {
 }
 std::string MetaGroup::backend_reason() && {
     return std::move(state_->reason);
+}
+Origin MetaGroup::origin() const noexcept {
+    return state_->origin;
+}
+const std::string& MetaGroup::origin_reason() const& noexcept {
+    return state_->origin_reason;
+}
+std::string MetaGroup::origin_reason() && {
+    return std::move(state_->origin_reason);
+}
+const CpuList& MetaGroup::cpus() const& noexcept {
+    return state_->cpus;
+}
+void MetaGroup::publish(const std::string& name, unsigned mode, std::optional<std::uint32_t> gid) {
+    state_->reader->publish(name, mode, gid);
+}
+std::string MetaGroup::problem(std::size_t i) const {
+    const std::span<const EventSpec> its = events(i);
+    if (state_->origin == Origin::groups) return {};
+    const MemberInfo info = state_->reader->member(state_->members[i].number);
+    if (info.error == 0) return {};
+    const bool by_perf = info.reason == PERF_METAGROUP_REASON_REFUSED;
+    const std::string what = info.failed < its.size()
+                                 ? detail::format("event \"{}\"", its[info.failed].name)
+                                 : std::string("the events");
+    return detail::diagnose(by_perf ? detail::Call::open_event : detail::Call::open_set, info.error,
+                            detail::format("cannot open {} anew on CPU {}", what, info.cpu),
+                            {.cpu = info.cpu, .reason = info.reason})
+        .what();
 }
 std::span<const MetaGroup::Member> MetaGroup::members() const& noexcept {
     return state_->members;

@@ -164,6 +164,11 @@ class ModuleReader final : public Reader {
     void enable() override { device_.enable(); }
     void disable() override { device_.disable(); }
     void reset() override { device_.reset(); }
+    void publish(const std::string& name, unsigned mode,
+                 std::optional<std::uint32_t> gid) override {
+        device_.publish(name, mode, gid);
+    }
+    MemberInfo member(std::uint32_t number) const override { return device_.member(number); }
     std::size_t snapshot_size() const noexcept override { return size_; }
 
     std::shared_ptr<Sampler> start_sampler(const SamplerSubject& subject,

@@ -7,6 +7,7 @@
 #include <metagroup/live_group.hpp>
 #include <metagroup/mapping.hpp>
 #include <metagroup/metagroup.hpp>
+#include <metagroup/published_set.hpp>
 #include <metagroup/stream.hpp>
 #include <type_traits>
 
@@ -33,6 +34,7 @@ CAN_CALL(has_sweep, sweep());
 CAN_CALL(has_members, members());
 CAN_CALL(has_groups, groups());
 CAN_CALL(has_events, events(0));
+CAN_CALL(has_cpus, cpus());
 CAN_CALL(has_newest, newest());
 CAN_CALL(has_delta, delta());
 CAN_CALL(has_group, group());
@@ -90,6 +92,7 @@ TEST_CASE("a temporary meta-group or mapping shows nothing of its own") {
     STATIC_CHECK((has_groups<MetaGroup&> && has_events<MetaGroup&>));
     STATIC_CHECK_FALSE((has_view<Mapping> || has_sweep<MetaGroup> || has_members<MetaGroup>));
     STATIC_CHECK_FALSE((has_groups<MetaGroup> || has_events<MetaGroup>));
+    STATIC_CHECK((has_cpus<MetaGroup&> && !has_cpus<MetaGroup>));
     STATIC_CHECK((has_newest<LiveGroup&> && has_delta<LiveGroup&> && has_group<LiveGroup&>));
     STATIC_CHECK_FALSE((has_newest<LiveGroup> || has_delta<LiveGroup> || has_group<LiveGroup>));
 }
@@ -108,6 +111,8 @@ TEST_CASE("any subset of an aggregate's members may be named") {
     CHECK(device.backend == Backend::automatic);
     CHECK(MetaGroup::Member{.cpu = 3}.group == 0);
     CHECK(MemberInfo{.cpu = 3}.ids.empty());
+    CHECK(SetOptions{.follow = true}.read_format == default_read_format);
+    CHECK(PublishedSet{.gid = 3}.name.empty());
     CHECK(Mode{.skip_isolated = true} == Mode{false, true});
     CHECK(EventSpec{.scale = 2.0}.unit.empty());
     CHECK(GroupSpec{.modifiers = "u"}.events.empty());

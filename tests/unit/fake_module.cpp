@@ -21,7 +21,6 @@ namespace {
 
 FakeModule* installed = nullptr;
 
-constexpr std::size_t max_payload = 256;
 constexpr std::size_t ring_offset = std::size_t{1} << 30U;
 
 std::uint64_t now_ns() {
@@ -95,7 +94,7 @@ FakeModule::~FakeModule() {
 }
 
 std::size_t FakeModule::stride() const {
-    return sizeof(perf_metagroup_record) + max_payload + headroom;
+    return sizeof(perf_metagroup_set_record) + max_payload + headroom;
 }
 
 int FakeModule::control(unsigned long request, void* argument) {
@@ -137,12 +136,15 @@ int FakeModule::control(unsigned long request, void* argument) {
         case PERF_METAGROUP_IOC_STREAM:
             return start_or_stop(*static_cast<perf_metagroup_stream*>(argument));
         default:
-            return fail(ENOTTY);
+            return control_sets(request, argument);
     }
 }
 
 int FakeModule::for_all(unsigned long request) {
     for (const Member& member : members_) {
+        for (const detail::UniqueFd& event : member.events)
+            if (__real_ioctl(event.get(), request, 0) != 0) return -1;
+        if (!member.events.empty()) continue;
         if (__real_ioctl(member.leader.get(), request, PERF_IOC_FLAG_GROUP) != 0) return -1;
     }
     return 0;
@@ -153,6 +155,7 @@ int FakeModule::info(perf_metagroup_info& info) {
     info.abi = abi;
     info.format = format;
     info.features = PERF_METAGROUP_FEATURE_FRAMED;
+    if (sets) info.features |= PERF_METAGROUP_FEATURE_SET;
     info.max_members = max_members;
     info.members = static_cast<__u32>(members_.size());
     info.framed_size = snapshot_size();
@@ -179,7 +182,7 @@ int FakeModule::attach(perf_metagroup_attach& attach) {
         // The module holds the file, not the descriptor: another one, out of the way of those that
         // the tests use, and below the usual limit of 1024.
         members_.push_back(
-            {detail::UniqueFd(fcntl(fds[i], F_DUPFD_CLOEXEC, 500)), attach.first + i});
+            {detail::UniqueFd(fcntl(fds[i], F_DUPFD_CLOEXEC, 500)), attach.first + i, -1, {}});
     }
     return 0;
 }
@@ -189,7 +192,8 @@ int FakeModule::member(perf_metagroup_member& member) {
         return fail(ENOENT);
     }
     constexpr __u32 events = 2;
-    member.cpu = static_cast<__u32>(member_cpu);
+    const int cpu = members_[member.member - first_number].cpu;
+    member.cpu = static_cast<__u32>(cpu < 0 ? member_cpu : cpu);
     member.status = PERF_METAGROUP_INACTIVE;
     member.events = events;
     member.read_format = 0xb;
@@ -308,15 +312,19 @@ long FakeModule::read(void* buffer, std::size_t size) {
     for (const Member& member : members_) {
         perf_metagroup_record record{};
         record.frame = static_cast<__u32>(stride());
-        record.header = sizeof(record);
+        const bool of_set = !member.events.empty();
+        record.header = of_set ? sizeof(perf_metagroup_set_record) : sizeof(record);
         record.member = member.number;
-        const ssize_t got = __real_read(member.leader.get(), frame + sizeof(record), max_payload);
+        std::byte* const payload = frame + record.header;
+        const ssize_t got = of_set ? static_cast<ssize_t>(read_set(member, payload))
+                                   : __real_read(member.leader.get(), payload, max_payload);
         record.size = got > 0 ? static_cast<__u32>(got) : 0;
         record.status = got > 0 ? PERF_METAGROUP_OK : PERF_METAGROUP_ERROR;
         record.read_format =
             PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         record.time = now_ns();
         std::memcpy(frame, &record, sizeof(record));
+        if (of_set) std::memcpy(frame + sizeof(record), &generation, sizeof(generation));
         frame += stride();
     }
     header.end = now_ns();

@@ -5,6 +5,7 @@
 
 #include <linux/perf_metagroup.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -46,6 +47,12 @@ class FakeModule {
     std::uint64_t stream_lost = 0;    ///< what a stop of the stream returns
     int member_cpu = 3;               ///< of all members
     std::map<int, int> ring_fds;      ///< by CPU: what a mapping of its ring shows
+    bool sets = false;                ///< it has FEATURE_SET
+    int set_errno = 0;                ///< OPEN_SET fails with it on CPU 1…
+    std::uint32_t set_failed = 0;     ///< …blames this event…
+    std::uint32_t set_reason = 0;     ///< …for this reason
+    int publish_errno = 0;            ///< PUBLISH fails with it
+    std::uint32_t generation = 0;     ///< of the members of sets
 
     // Calls received.
     std::vector<std::size_t> batches;  ///< descriptors of each ATTACH
@@ -59,6 +66,9 @@ class FakeModule {
     std::vector<std::uint64_t> swept_cpus;  ///< words of the last SWEEP
     perf_metagroup_stream stream{};         ///< the last start of a stream
     bool streaming = false;
+    std::vector<std::uint32_t> set_flags;  ///< of each OPEN_SET
+    perf_metagroup_control operation{};    ///< the last CONTROL
+    perf_metagroup_publish published{};    ///< the last PUBLISH
 
     int control(unsigned long request, void* argument);
     long read(void* buffer, std::size_t size);
@@ -67,10 +77,19 @@ class FakeModule {
     [[nodiscard]] perf_metagroup_map& map_head() const;
 
   private:
+    static constexpr std::size_t max_payload = 256;
     struct Member {
-        detail::UniqueFd leader;
-        std::uint32_t number;
+        detail::UniqueFd leader{};
+        std::uint32_t number = 0;
+        int cpu = -1;
+        std::vector<detail::UniqueFd> events{};  // of a set, which has no leader
     };
+    [[nodiscard]] Member set_member(const perf_metagroup_open_set& set, int cpu) const;
+    int open_set(perf_metagroup_open_set& set);
+    int join(perf_metagroup_name& name);
+    int get_events(perf_metagroup_events& events) const;
+    int control_sets(unsigned long request, void* argument);
+    static std::size_t read_set(const Member& member, std::byte* payload);
     int attach(perf_metagroup_attach& attach);
     int info(perf_metagroup_info& info);
     int member(perf_metagroup_member& member);

@@ -14,12 +14,13 @@
 namespace metagroup {
 
 /// A meta-group and its last two snapshots. Taking a CPU offline dissolves its groups for good, so
-/// reopen() opens all groups again once such a CPU is back. Move-only. One thread at a time may use
+/// reopen() opens all groups again once such a CPU is back. With sets (MetaGroup::origin()) the
+/// module does, for that CPU alone, and counts and members stay. Move-only. One thread at a time may use
 /// it. A loop that counts for long calls, each time, read(), delta() and reopen().
 class METAGROUP_API LiveGroup {
   public:
     /// Opens the groups, enables them even if Options::start_disabled is set, and makes a sweep. A
-    /// CPU that is offline is an error here.
+    /// CPU that is offline is an error here, unless the module follows it.
     /// \throws as MetaGroup::open() and MetaGroup::read().
     static LiveGroup open(MetaGroup::Options options);
 
@@ -39,7 +40,7 @@ class METAGROUP_API LiveGroup {
     [[nodiscard]] CpuList offline() const;
 
     /// If a CPU of offline() is online, opens all groups again, on those CPUs of the options that
-    /// are online, and makes a sweep. Events between the last sweep and this one are in no delta().
+    /// are online, and makes a sweep; of sets, finds out the problem() that the module has. Events between the last sweep and this one are in no delta().
     /// Allocates nothing if no CPU is offline.
     /// \return true if group() is another one, with other members, that counts from 0.
     bool reopen();
@@ -58,10 +59,11 @@ class METAGROUP_API LiveGroup {
   private:
     explicit LiveGroup(MetaGroup::Options options);
     void start();
+    void find_problem(const CpuList& online);
 
     MetaGroup::Options options_;  // with all CPUs wanted
-    CpuList opened_;              // the CPUs of group_
     MetaGroup group_;
+    CpuList opened_;  // the CPUs of group_
     Snapshot older_;
     Snapshot newer_;
     std::string problem_;

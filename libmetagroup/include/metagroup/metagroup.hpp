@@ -42,6 +42,20 @@ enum class Backend {
 /// `automatic`, `module` or `per_fd`.
 METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 
+/// What the members are made of. Snapshots are the same, but the events of a set are pinned, each by
+/// itself: they are never multiplexed, and others cannot have their counters. They need neither
+/// descriptors nor a sweep that was interrupted, share counters with other sets that count the same,
+/// and have identifiers of the module's own.
+enum class Origin {
+    automatic,  ///< `set` where it brings something and can be had, else `groups`
+    groups,     ///< event groups of perf_event_open(2), which may take turns on the PMU
+    set,        ///< events that the module has opened; needs Backend::module
+    name,       ///< those of a published set that was joined
+};
+
+/// `automatic`, `groups`, `set` or `name`.
+METAGROUP_API std::string_view to_string(Origin origin) noexcept;
+
 /// Event groups on many CPUs. Move-only. One thread at a time may use it.
 class METAGROUP_API MetaGroup {
   public:
@@ -55,6 +69,14 @@ class METAGROUP_API MetaGroup {
         /// run.
         std::string cgroup{};
         Backend backend = Backend::automatic;
+        /// `automatic` takes sets if the CPUs are followed, or a group has siblings, which would
+        /// need descriptors; and falls back to groups if a PMU has too few counters.
+        Origin origin = Origin::automatic;
+        /// Join this published set; groups and CPUs are its own.
+        std::string set{};
+        /// CPUs that go offline are counted again when they are back, which only sets do: see
+        /// LiveGroup. One that is offline when the set is opened is no error then.
+        bool follow = false;
         /// Do not count before enable().
         bool start_disabled = false;
         /// Of the leaders; ReadFormat::group is needed to read siblings.
@@ -72,8 +94,8 @@ class METAGROUP_API MetaGroup {
         std::size_t group = 0;     ///< index in groups()
     };
 
-    /// Opens every group on every CPU, CPU by CPU, all or none, and enables them at the end. A
-    /// group with an event whose PMU names the CPUs it counts on (EventSpec::cpus) is opened on
+    /// Opens every group on every CPU, CPU by CPU (sets: group by group), all or none, and enables
+    /// them at the end. A group with an event whose PMU names the CPUs it counts on (EventSpec::cpus) is opened on
     /// those of the list only. Backend::module closes the leaders' descriptors in between, so that
     /// only siblings need descriptors; the soft limit of descriptors is raised if needed.
     /// \throws std::invalid_argument if there is no group, or the list of CPUs is empty.
@@ -109,6 +131,19 @@ class METAGROUP_API MetaGroup {
     /// The reason for this backend as a text, for example the error of Backend::module.
     [[nodiscard]] const std::string& backend_reason() const& noexcept;
     [[nodiscard]] std::string backend_reason() &&;
+    /// The origin in use, never Origin::automatic, and the reason as a text.
+    [[nodiscard]] Origin origin() const noexcept;
+    [[nodiscard]] const std::string& origin_reason() const& noexcept;
+    [[nodiscard]] std::string origin_reason() &&;
+    /// The CPUs that were asked for, or those of the set that was joined.
+    [[nodiscard]] const CpuList& cpus() const& noexcept;
+    const CpuList& cpus() const&& = delete;
+    /// Device::publish() of a meta-group of Origin::set. Its name keeps its events when this ends.
+    void publish(const std::string& name, unsigned mode = 0440,
+                 std::optional<std::uint32_t> gid = std::nullopt);
+    /// Why the events of a followed member could not be opened anew, as a text; empty if they
+    /// could, or were not tried. \throws Error; std::out_of_range if i >= members().size().
+    [[nodiscard]] std::string problem(std::size_t i) const;
     /// The members, in the order of the snapshot's records.
     [[nodiscard]] std::span<const Member> members() const& noexcept;
     std::span<const Member> members() const&& = delete;

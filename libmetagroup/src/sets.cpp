@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+#include "sets.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+namespace metagroup::detail {
+namespace {
+
+// Each event alone, on any of the CPUs: perf_event_open(2) checks what the module cannot.
+std::vector<EventGroup> open_templates(const GroupSpec& group, const CpuList& cpus) {
+    const CpuList online = cpus.intersect(CpuList::online());
+    const int cpu = *(online.empty() ? cpus : online).begin();
+    std::vector<EventGroup> templates;
+    templates.reserve(group.events.size());
+    for (const EventSpec& event : group.events)
+        templates.push_back(EventGroup::open(GroupSpec{{event}}, cpu));
+    return templates;
+}
+
+bool same_events(std::span<const perf_event_attr> a, std::span<const perf_event_attr> b) {
+    return std::ranges::equal(a, b, [](const auto& one, const auto& other) {
+        return std::memcmp(&one, &other, sizeof(one)) == 0;
+    });
+}
+
+}  // namespace
+
+std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device) {
+    if ((device.info().features & PERF_METAGROUP_FEATURE_SET) == 0) return "the module has no sets";
+    if (!options.cgroup.empty()) return "sets are of all tasks, not of a cgroup";
+    if ((options.read_format & ReadFormat::group) == 0)
+        return "the read format is not that of groups";
+    for (const GroupSpec& group : options.groups) {
+        for (const EventSpec& event : group.events) {
+            // The module would count it without.
+            if (event.attr.exclusive != 0 || event.attr.precise_ip != 0)
+                return "sets have no exclusive and no precise events";
+        }
+    }
+    return {};
+}
+
+bool sets_are_better(const MetaGroup::Options& options) {
+    return options.follow || std::ranges::any_of(options.groups, [](const GroupSpec& group) {
+               return group.events.size() > 1;
+           });
+}
+
+std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Options& options,
+                                         std::span<const CpuList> cpus) {
+    std::vector<MetaGroup::Member> members;
+    for (std::size_t group = 0; group < cpus.size(); ++group) {
+        const auto templates = open_templates(options.groups[group], cpus[group]);
+        std::vector<int> fds;
+        for (const EventGroup& event : templates)
+            fds.push_back(event.leader_fd());
+        std::uint32_t number = device
+                                   .open_set(fds, {.cpus = cpus[group],
+                                                   .follow = options.follow,
+                                                   .read_format = options.read_format})
+                                   .first;
+        for (const int cpu : cpus[group])
+            members.push_back({number++, cpu, group});
+    }
+    return members;
+}
+
+JoinedSet join_set(Device& device, const std::string& name) {
+    const NewMembers added = device.join(name);
+    JoinedSet joined;
+    std::vector<std::vector<perf_event_attr>> known;  // of each group
+    for (std::uint32_t number = added.first; number < added.first + added.count; ++number) {
+        const MemberInfo member = device.member(number);
+        std::vector<perf_event_attr> attrs = device.events(number);
+        const auto same = std::ranges::find_if(
+            known, [&](const auto& other) { return same_events(attrs, other); });
+        joined.members.push_back(
+            {number, member.cpu, static_cast<std::size_t>(same - known.begin())});
+        joined.read_format = member.read_format;
+        if (same != known.end()) continue;
+        GroupSpec& group = joined.groups.emplace_back();
+        for (const perf_event_attr& attr : attrs)
+            group.events.push_back(describe_event(attr));
+        known.push_back(std::move(attrs));
+    }
+    return joined;
+}
+
+}  // namespace metagroup::detail

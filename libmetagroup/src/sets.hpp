@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: MIT
+// The members of a MetaGroup as sets of the module.
+#pragma once
+
+#include <metagroup/device.hpp>
+#include <metagroup/metagroup.hpp>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace metagroup::detail {
+
+/// Why the groups cannot be opened as sets; empty if the module may be asked.
+std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device);
+
+/// True if sets bring something: CPUs are followed, or siblings need no descriptors.
+bool sets_are_better(const MetaGroup::Options& options);
+
+/// Opens a set for each group, on the CPUs of the same place in `cpus`.
+std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Options& options,
+                                         std::span<const CpuList> cpus);
+
+struct JoinedSet {
+    std::vector<GroupSpec> groups{};
+    std::vector<MetaGroup::Member> members{};
+    std::uint64_t read_format = 0;
+};
+
+/// Joins a published set, and describes its events.
+JoinedSet join_set(Device& device, const std::string& name);
+
+}  // namespace metagroup::detail
