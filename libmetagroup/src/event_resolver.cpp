@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: MIT
-// One event and its modifiers.
+// The events that a word names.
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <charconv>
+#include <iterator>
 #include <utility>
 
 #include "diagnostics.hpp"
@@ -11,85 +15,6 @@
 #include "suggestion.hpp"
 
 namespace metagroup::detail {
-namespace {
-
-struct Letter {
-    char letter;
-    bool Modifiers::*flag;
-};
-
-constexpr std::array letters = {
-    Letter{'u', &Modifiers::user},       Letter{'k', &Modifiers::kernel},
-    Letter{'h', &Modifiers::hypervisor}, Letter{'G', &Modifiers::guest},
-    Letter{'H', &Modifiers::host},       Letter{'I', &Modifiers::not_idle},
-    Letter{'D', &Modifiers::pinned},     Letter{'e', &Modifiers::exclusive},
-};
-constexpr char precise = 'p';
-
-constexpr std::string_view explanation =
-    "write some of: u user, k kernel, h hypervisor, G guest, H host, I not while idle, p precise, "
-    "D pinned, e exclusive";
-
-const Letter* find(char letter) noexcept {
-    const auto* const found = std::ranges::find(letters, letter, &Letter::letter);
-    return found == letters.end() ? nullptr : found;
-}
-
-[[noreturn]] void refuse(std::size_t offset, std::string reason, std::string_view remedy) {
-    throw SpecError(offset, {Cause::syntax, std::move(reason), std::string(remedy)});
-}
-
-}  // namespace
-
-bool looks_like_modifiers(std::string_view text) noexcept {
-    return !text.empty() && std::ranges::all_of(text, [](char letter) {
-        return letter == precise || find(letter) != nullptr;
-    });
-}
-
-Modifiers parse_modifiers(std::string_view text, std::size_t offset) {
-    constexpr unsigned max_precise = 3;
-    Modifiers modifiers;
-    if (text.empty()) refuse(offset, "modifiers are missing behind ':'", explanation);
-    for (const char letter : text) {
-        const Letter* const known = find(letter);
-        if (letter == precise) {
-            if (++modifiers.precise > max_precise)
-                refuse(offset, "more than 3 modifiers 'p'", "write \"ppp\" at most");
-        } else if (known == nullptr) {
-            refuse(offset, detail::format("unknown modifier '{}' in \"{}\"", letter, text),
-                   explanation);
-        } else if (std::exchange(modifiers.*known->flag, true)) {
-            refuse(offset, detail::format("duplicate modifier '{}'", letter), "remove one");
-        }
-        ++offset;
-    }
-    return modifiers;
-}
-
-void apply_modifiers(const Modifiers& modifiers, perf_event_attr& attr) {
-    if (modifiers.user || modifiers.kernel || modifiers.hypervisor) {
-        if (attr.exclude_user == 0 && attr.exclude_kernel == 0 && attr.exclude_hv == 0)
-            attr.exclude_user = attr.exclude_kernel = attr.exclude_hv = 1;
-        if (modifiers.user) attr.exclude_user = 0;
-        if (modifiers.kernel) attr.exclude_kernel = 0;
-        if (modifiers.hypervisor) attr.exclude_hv = 0;
-    }
-    if (modifiers.guest || modifiers.host) {
-        if (attr.exclude_guest == 0 && attr.exclude_host == 0)
-            attr.exclude_guest = attr.exclude_host = 1;
-        if (modifiers.guest) attr.exclude_guest = 0;
-        if (modifiers.host) attr.exclude_host = 0;
-    } else if (modifiers.precise > 0 && attr.exclude_host == 0) {
-        // Precise samples of a guest would need its memory.
-        attr.exclude_guest = 1;
-    }
-    if (modifiers.not_idle) attr.exclude_idle = 1;
-    if (modifiers.pinned) attr.pinned = 1;
-    if (modifiers.exclusive) attr.exclusive = 1;
-    if (modifiers.precise > 0) attr.precise_ip = modifiers.precise & 3U;
-}
-
 namespace {
 
 constexpr auto npos = std::string_view::npos;
@@ -119,13 +44,20 @@ struct Word {
     }
     /// With the modifiers from `offset` to the end.
     [[nodiscard]] EventSpec modified(EventSpec spec, std::size_t offset) const {
-        apply_modifiers(parse_modifiers(text.substr(offset), offset), spec.attr);
+        apply_modifiers(parse_modifiers(text.substr(offset), offset), paths, spec.attr);
         return spec;
     }
     /// A name of perf, or a raw event: `tail` can only be modifiers.
     [[nodiscard]] std::optional<EventSpec> simple() const {
         if (const GenericEvent* const event = find_generic_event(head))
             return spec(event->type, event->config);
+        if (head == "duration_time") {
+            // The clock of one CPU, which runs as that of the others.
+            EventSpec clock = spec(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+            clock.unit = "ns";
+            clock.on_one_cpu = true;
+            return clock;
+        }
         if (const auto config = raw_config()) return spec(PERF_TYPE_RAW, *config);
         return std::nullopt;
     }
@@ -159,48 +91,156 @@ struct Word {
     }
 };
 
-using Result = std::optional<EventSpec>;
+using Result = std::vector<EventSpec>;
+
+bool has_wildcards(std::string_view text) {
+    return text.find_first_of("*?[") != npos;
+}
+
+bool fits(const std::string& name, std::string_view pattern) {
+    return ::fnmatch(std::string(pattern).c_str(), name.c_str(), 0) == 0;
+}
+
+// As perf: uncore_imc and imc are all of uncore_imc, uncore_imc_0, uncore_imc_1...
+std::vector<std::string> matching_pmus(std::string_view pattern, const SystemPaths& paths) {
+    constexpr std::string_view uncore = "uncore_";
+    const auto numbered = [&](std::string_view name) {
+        if (!name.starts_with(pattern)) return false;
+        name.remove_prefix(pattern.size());
+        if (name.empty()) return true;
+        return name.size() > 1 && name[0] == '_' && std::ranges::all_of(name.substr(1), [](char c) {
+                   return std::isdigit(static_cast<unsigned char>(c)) != 0;
+               });
+    };
+    std::vector<std::string> names = SysfsPmu::names(paths);
+    std::erase_if(names, [&](const std::string& name) {
+        const auto matches = [&](const std::string& one) {
+            return has_wildcards(pattern) ? fits(one, pattern) : numbered(one);
+        };
+        return !matches(name) && !(name.starts_with(uncore) && matches(name.substr(uncore.size())));
+    });
+    return names;
+}
 
 // pmu/terms/ , pmu/terms/u , pmu/terms/:u
 Result sysfs_event(const Word& word) {
     const std::string_view text = word.text;
     const std::size_t open = text.find('/');
-    if (open == npos) return std::nullopt;
+    if (open == npos) return {};
     const std::size_t close = text.find('/', open + 1);
     const std::string_view name = text.substr(0, open);
-    const auto pmu = SysfsPmu::find(word.paths, name);
-    if (!pmu)
+    const auto encode = [&](const SysfsPmu& pmu) {
+        EventSpec spec = word.spec();
+        pmu.encode(text.substr(open + 1, close - open - 1), open + 1, spec);
+        const std::size_t rest = close + 1;
+        if (rest == text.size()) return spec;
+        return word.modified(std::move(spec), text[rest] == ':' ? rest + 1 : rest);
+    };
+    if (const auto pmu = SysfsPmu::find(word.paths, name)) return {encode(*pmu)};
+
+    Result specs;
+    std::optional<SpecError> refusal;
+    for (const std::string& one : matching_pmus(name, word.paths)) {
+        const auto pmu = SysfsPmu::find(word.paths, one);
+        if (!pmu) continue;
+        try {
+            EventSpec spec = encode(*pmu);
+            spec.merged = spec.name;
+            spec.name = spec.name == text ? one + std::string(text.substr(open))
+                                          : detail::format("{} [{}]", spec.name, one);
+            specs.push_back(std::move(spec));
+        } catch (const SpecError& error) {
+            if (!refusal) refusal = error;  // others may have the event
+        }
+    }
+    if (specs.empty() && refusal) throw SpecError(*refusal);
+    if (specs.empty())
         throw SpecError(0, {Cause::unknown_pmu, detail::format("unknown PMU \"{}\"", name),
                             did_you_mean(name, SysfsPmu::names(word.paths),
                                          detail::format("see {}", word.paths.pmus))});
-    EventSpec spec = word.spec();
-    pmu->encode(text.substr(open + 1, close - open - 1), open + 1, spec);
-    const std::size_t rest = close + 1;
-    if (rest == text.size()) return spec;
-    return word.modified(std::move(spec), text[rest] == ':' ? rest + 1 : rest);
+    return specs;
 }
 
 // cycles, r1234, cycles:u
 Result simple_event(const Word& word) {
-    if (word.colon != npos && !looks_like_modifiers(word.tail)) return std::nullopt;
-    Result spec = word.simple();
-    if (!spec || word.colon == npos) return spec;
-    return word.modified(std::move(*spec), word.colon + 1);
+    if (word.colon != npos && !looks_like_modifiers(word.tail)) return {};
+    const auto spec = word.simple();
+    if (!spec) return {};
+    if (word.colon == npos) return {*spec};
+    return {word.modified(*spec, word.colon + 1)};
+}
+
+// tsc: an event of any PMU that has one of this name.
+Result sysfs_alias(const Word& word) {
+    if (!is_file_name(word.head) || (word.colon != npos && !looks_like_modifiers(word.tail)))
+        return {};
+    Result specs;
+    for (const std::string& name : SysfsPmu::names(word.paths)) {
+        const auto pmu = SysfsPmu::find(word.paths, name);
+        if (!pmu || !std::ranges::binary_search(pmu->events(), word.head)) continue;
+        EventSpec& spec = specs.emplace_back(word.spec());
+        pmu->encode(word.head, 0, spec);
+        if (word.colon != npos) spec = word.modified(std::move(spec), word.colon + 1);
+        spec.merged = detail::format("{} [{}]", spec.name, name);
+        std::swap(spec.name, spec.merged);
+    }
+    if (specs.size() == 1) specs[0].name = std::exchange(specs[0].merged, {});
+    return specs;
+}
+
+// Names that perf has and that cannot be counted.
+Result event_of_perf(const Word& word) {
+    constexpr std::array<std::string_view, 11> facts = {
+        "core_wide",    "has_pmem", "num_cores", "num_cpus",   "num_cpus_online", "num_dies",
+        "num_packages", "slots",    "smt_on",    "target_cpu", "system_tsc_freq"};
+    const auto refuse = [&](std::string_view reason, std::string_view remedy) {
+        throw SpecError(0, {Cause::unsupported_event,
+                            detail::format("\"{}\" {}", word.text, reason), std::string(remedy)});
+    };
+    if (word.text == "user_time" || word.text == "system_time")
+        refuse("is a time of the command that perf runs, and CPUs are counted here",
+               "count cpu-clock, or run the command by time(1)");
+    if (std::ranges::find(facts, word.text) != facts.end())
+        refuse("is a fact about the machine, and no event", "see \"metagroup info\"");
+    if (word.head == "ftrace" && !has_wildcards(word.tail)) {
+        try {
+            static_cast<void>(tracepoint_id(word.head, word.tail, word.paths));
+        } catch (const SpecError&) {
+            refuse("is a record of a tracer, and not counted", "use trace-cmd(1)");
+        }
+    }
+    if (word.head.starts_with("sdt_") && !is_tracepoint_system(word.head, word.paths))
+        refuse("is a place in a program, and no tracepoint yet", "add it by perf probe");
+    if (word.head == "mem")
+        refuse("is a hardware breakpoint, which is for a task", "count it by perf stat -p");
+    return {};
 }
 
 // system:name, system:name:u
 Result tracepoint(const Word& word) {
-    if (!word.may_be_tracepoint()) return std::nullopt;
+    if (!word.may_be_tracepoint()) return {};
     const std::size_t colon = word.tail.find(':');
     EventSpec spec = word.spec(PERF_TYPE_TRACEPOINT,
                                tracepoint_id(word.head, word.tail.substr(0, colon), word.paths));
-    if (colon == npos) return spec;
-    return word.modified(std::move(spec), word.colon + 1 + colon + 1);
+    if (colon == npos) return {spec};
+    return {word.modified(std::move(spec), word.colon + 1 + colon + 1)};
+}
+
+// sched:*, sched:*:u
+Result matching_tracepoints(const Word& word) {
+    const std::string_view pattern = word.text.substr(0, word.text.find(':', word.colon + 1));
+    if (!word.may_be_tracepoint() || !has_wildcards(pattern)) return {};
+    Result specs;
+    for (const std::string& name : tracepoint_names(word.paths)) {
+        if (!fits(name, pattern)) continue;
+        const std::string full = name + std::string(word.text.substr(pattern.size()));
+        std::ranges::move(tracepoint(Word(full, word.paths)), std::back_inserter(specs));
+    }
+    return specs;
 }
 
 Result tracepoint_of_known_system(const Word& word) {
-    if (!word.may_be_tracepoint() || !is_tracepoint_system(word.head, word.paths))
-        return std::nullopt;
+    if (!word.may_be_tracepoint() || !is_tracepoint_system(word.head, word.paths)) return {};
     return tracepoint(word);
 }
 
@@ -212,20 +252,20 @@ Result pfm_event(const Word& word) {
         const std::size_t modifiers = word.modifiers_of_pfm();
         if (modifiers == npos ||
             pfm_encode(word.text.substr(0, modifiers - 1), spec.attr).status != PfmStatus::ok)
-            return std::nullopt;
+            return {};
         spec = word.modified(std::move(spec), modifiers);
     }
     if (spec.attr.type >= PERF_TYPE_MAX)
         spec.cpus = SysfsPmu::cpus_of_type(word.paths, spec.attr.type);
-    return spec;
+    return {spec};
 }
 
 // cycles:x. Modifiers with '=' are those of libpfm4.
 Result wrong_modifiers(const Word& word) {
-    if (word.tail.find('=') != npos) return std::nullopt;
-    Result spec = word.simple();
-    if (!spec) return std::nullopt;
-    return word.modified(std::move(*spec), word.colon + 1);
+    if (word.tail.find('=') != npos) return {};
+    const auto spec = word.simple();
+    if (!spec) return {};
+    return {word.modified(*spec, word.colon + 1)};
 }
 
 // EVENT:WRONG_MASK
@@ -238,14 +278,17 @@ Result wrong_pfm_event(const Word& word) {
     const std::size_t modifiers = word.modifiers_of_pfm();
     if (modifiers != npos) refuse(word.text.substr(0, modifiers - 1));
     refuse(word.text);
-    return std::nullopt;
+    return {};
 }
 
-// Each returns an event, or nothing if the word is not written as one of its kind. The first event
-// counts.
-constexpr std::array<Result (*)(const Word&), 7> resolvers = {
+// Each returns events, or none if the word is not written as one of its kind. The first that
+// returns some counts.
+constexpr std::array<Result (*)(const Word&), 10> resolvers = {
     sysfs_event,
     simple_event,
+    sysfs_alias,
+    event_of_perf,
+    matching_tracepoints,
     // libpfm4 has tracepoints as well, but does not take modifiers for them.
     tracepoint_of_known_system,
     pfm_event,
@@ -257,10 +300,10 @@ constexpr std::array<Result (*)(const Word&), 7> resolvers = {
 
 }  // namespace
 
-EventSpec resolve_event(std::string_view text, const SystemPaths& paths) {
+std::vector<EventSpec> resolve_event(std::string_view text, const SystemPaths& paths) {
     const Word word(text, paths);
     for (const auto resolve : resolvers) {
-        if (Result spec = resolve(word)) return std::move(*spec);
+        if (Result specs = resolve(word); !specs.empty()) return specs;
     }
     const std::string_view name = word.tail.starts_with(':') ? word.text : word.head;
     throw SpecError(0, {Cause::unknown_event, detail::format("unknown event \"{}\"", name),

@@ -29,8 +29,9 @@ std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& pa
 /// describe_event() of a system that tests can choose.
 EventSpec describe_event(const perf_event_attr& attr, const SystemPaths& paths);
 
-/// One event, modifiers included. Throws SpecError, counted from the word's start.
-EventSpec resolve_event(std::string_view word, const SystemPaths& paths);
+/// The events that a word names, modifiers included: several if it has wildcards or names events of
+/// several PMUs. Throws SpecError, counted from the word's start.
+std::vector<EventSpec> resolve_event(std::string_view word, const SystemPaths& paths);
 
 /// The modifiers behind an event or a group: `ukp`.
 struct Modifiers {
@@ -42,6 +43,9 @@ struct Modifiers {
     bool not_idle = false;
     bool pinned = false;
     bool exclusive = false;
+    bool most_precise = false;
+    bool group_read = false;  // samples have the counts of the group, which they have in any case
+    bool weak = false;
     unsigned precise = 0;
 };
 
@@ -53,7 +57,7 @@ Modifiers parse_modifiers(std::string_view text, std::size_t offset);
 
 /// Applies them as perf does: the first of u, k, h excludes the others, and further ones, say of
 /// the group, add to them.
-void apply_modifiers(const Modifiers& modifiers, perf_event_attr& attr);
+void apply_modifiers(const Modifiers& modifiers, const SystemPaths& paths, perf_event_attr& attr);
 
 /// known_events() of a system that tests can choose.
 std::vector<KnownEvent> known_events(const SystemPaths& paths);

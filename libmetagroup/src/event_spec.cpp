@@ -1,4 +1,9 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
+#include <cstdint>
+#include <iterator>
+#include <utility>
+
 #include "diagnostics.hpp"
 #include "event_sources.hpp"
 #include "format.hpp"
@@ -21,7 +26,11 @@ class EventSpecParser {
         std::vector<GroupSpec> groups;
         for (;;) {
             skip_blanks();
-            groups.push_back(peek() == '{' ? group() : GroupSpec{{event(false)}});
+            if (peek() == '{')
+                std::ranges::move(group(), std::back_inserter(groups));
+            else
+                for (EventSpec& one : event(false))
+                    groups.push_back({{std::move(one)}});
             skip_blanks();
             if (at_end()) return groups;
             if (peek() == '}') fail(pos_, "'}' without '{'", "remove it");
@@ -46,26 +55,50 @@ class EventSpecParser {
         ++pos_;
     }
 
-    GroupSpec group() {
+    // Several if its events are of several PMUs: one group for each.
+    std::vector<GroupSpec> group() {
         const std::size_t start = pos_++;
-        GroupSpec group;
+        std::vector<GroupSpec> groups(1);
         skip_blanks();
         if (peek() == '}') fail(start, "the group is empty", "name its events, as in \"{a,b}\"");
         for (;;) {
             skip_blanks();
             if (at_end()) fail(start, "the group is not closed", "add '}'");
             const std::size_t place = pos_;
-            group.events.push_back(event(true));
-            if (group.events.size() > 1) check_sibling(group.events.back(), place);
+            add_to(groups, event(true), place);
             skip_blanks();
             if (at_end()) fail(start, "the group is not closed", "add '}'");
             if (peek() == '}') break;
             expect_comma();
         }
         ++pos_;
-        if (peek() == ':') group_modifiers(group);
-        return group;
+        if (peek() == ':') group_modifiers(groups);
+        return groups;
     }
+
+    static void add_to(std::vector<GroupSpec>& groups, std::vector<EventSpec> events,
+                       std::size_t place) {
+        const bool several = !events[0].merged.empty();
+        if (groups[0].events.empty()) {
+            if (several) groups.resize(events.size());
+        } else if (several != !groups[0].events[0].merged.empty() ||
+                   (several &&
+                    !std::ranges::equal(events, groups, {}, &type_of, [](const GroupSpec& group) {
+                        return type_of(group.events[0]);
+                    }))) {
+            fail(place,
+                 detail::format("the group has events of several PMUs, and \"{}\" is not of "
+                                "the same",
+                                events[0].merged.empty() ? events[0].name : events[0].merged),
+                 "count it outside of the group");
+        }
+        for (std::size_t i = 0; i < events.size(); ++i) {
+            GroupSpec& group = groups[several ? i : 0];
+            if (!group.events.empty()) check_sibling(events[i], place);
+            group.events.push_back(std::move(events[i]));
+        }
+    }
+    static std::uint32_t type_of(const EventSpec& event) { return event.attr.type; }
 
     // The kernel takes these of leaders only. Its EINVAL would not name the place.
     static void check_sibling(const EventSpec& event, std::size_t place) {
@@ -77,21 +110,23 @@ class EventSpecParser {
              "write \"{a,b}:D\"");
     }
 
-    void group_modifiers(GroupSpec& group) {
+    void group_modifiers(std::vector<GroupSpec>& groups) {
         const std::size_t start = ++pos_;
         while (!at_end() && peek() != ',' && !is_blank(peek()) && peek() != '}')
             ++pos_;
         const std::string_view letters = text_.substr(start, pos_ - start);
-        detail::Modifiers modifiers = detail::parse_modifiers(letters, start);
-        for (EventSpec& event : group.events) {
-            detail::apply_modifiers(modifiers, event.attr);
-            // Only leaders can be pinned or exclusive.
-            modifiers.pinned = modifiers.exclusive = false;
+        for (GroupSpec& group : groups) {
+            detail::Modifiers modifiers = detail::parse_modifiers(letters, start);
+            for (EventSpec& event : group.events) {
+                detail::apply_modifiers(modifiers, paths_, event.attr);
+                // Only leaders can be pinned or exclusive.
+                modifiers.pinned = modifiers.exclusive = false;
+            }
+            group.modifiers = letters;
         }
-        group.modifiers = letters;
     }
 
-    EventSpec event(bool in_group) {
+    std::vector<EventSpec> event(bool in_group) {
         const std::size_t start = pos_;
         std::size_t slash = npos_;
         unsigned slashes = 0;

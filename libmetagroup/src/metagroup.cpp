@@ -38,6 +38,7 @@ namespace {
 CpuList cpus_of(const GroupSpec& group, const CpuList& wanted) {
     CpuList cpus = wanted;
     for (const EventSpec& event : group.events) {
+        if (event.on_one_cpu) cpus = CpuList({cpus.cpus().front()});
         if (!event.cpus) continue;
         cpus = cpus.intersect(*event.cpus);
         if (cpus.empty())

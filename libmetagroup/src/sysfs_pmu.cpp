@@ -18,6 +18,13 @@ constexpr unsigned word_bits = 64;
 constexpr std::array<std::string_view, 4> config_names = {"config", "config1", "config2",
                                                           "config3"};
 
+// Options of perf between the slashes, beside fields and `name`.
+constexpr std::array<std::string_view, 19> terms_of_perf = {
+    "period",     "freq",         "branch_type",     "time",      "call-graph",
+    "stack-size", "inherit",      "no-inherit",      "max-stack", "max-events",
+    "nr",         "no-overwrite", "overwrite",       "percore",   "driver-config",
+    "aux-output", "aux-action",   "aux-sample-size", "metric-id"};
+
 std::uint64_t low_bits(unsigned count) noexcept {
     return count >= word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
@@ -272,8 +279,21 @@ void SysfsPmu::set(const Term& term, perf_event_attr& attr) const {
 void SysfsPmu::encode(std::string_view terms, std::size_t offset, EventSpec& spec) const {
     spec.attr.type = type_;
     spec.cpus = cpus();
-    for (const Term& term : expand(split(terms, offset), spec))
+    for (const Term& term : expand(split(terms, offset), spec)) {
+        const bool own = is_file_name(term.name) && read_file(path_ + "/format/" + term.name);
+        if (!own && term.name == "name" && term.value && !term.value->empty()) {
+            spec.name = *term.value;
+            continue;
+        }
+        if (!own && std::ranges::find(terms_of_perf, term.name) != terms_of_perf.end())
+            throw SpecError(
+                term.offset,
+                {Cause::unsupported_event,
+                 detail::format("\"{}\" is an option of perf, and no field of PMU \"{}\"",
+                                term.name, name_),
+                 "remove it"});
         set(term, spec.attr);
+    }
 }
 
 }  // namespace metagroup::detail

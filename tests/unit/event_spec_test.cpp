@@ -248,7 +248,7 @@ TEST_CASE("software events are known on this machine") {
 
 namespace {
 perf_event_attr with(const char* letters, perf_event_attr attr = {}) {
-    apply_modifiers(parse_modifiers(letters, 0), attr);
+    apply_modifiers(parse_modifiers(letters, 0), FakeSystem().paths, attr);
     return attr;
 }
 }  // namespace
@@ -309,7 +309,7 @@ TEST_CASE("a wrong modifier is refused at its place") {
 }
 
 TEST_CASE("only known letters look like modifiers") {
-    CHECK(looks_like_modifiers("ukhGHDepI"));
+    CHECK(looks_like_modifiers("ukhGHDepIPSWb"));
     CHECK_FALSE(looks_like_modifiers(""));
     CHECK_FALSE(looks_like_modifiers("u=1"));
     CHECK_FALSE(looks_like_modifiers("sched_switch"));

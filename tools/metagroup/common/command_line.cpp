@@ -194,8 +194,8 @@ void Selection::add_options(CLI::App& app) {
 
 metagroup::MetaGroup::Options Selection::options() const {
     metagroup::MetaGroup::Options options;
-    options.groups = metagroup::parse_events(
-        events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ",")));
+    options.groups = divide_weak(metagroup::parse_events(
+        events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ","))));
     options.cpus = metagroup::CpuList::parse(cpus_);
     using metagroup::Backend;
     static const std::map<std::string, Backend> backends{
@@ -238,6 +238,19 @@ bool is_missing(const metagroup::Error& error) {
 }
 
 }  // namespace
+
+std::vector<metagroup::GroupSpec> divide_weak(std::vector<metagroup::GroupSpec> groups) {
+    std::vector<metagroup::GroupSpec> divided;
+    for (metagroup::GroupSpec& group : groups) {
+        if (!group.weak() || can_count(group)) {
+            divided.push_back(std::move(group));
+            continue;
+        }
+        for (metagroup::EventSpec& event : group.events)
+            divided.push_back({{std::move(event)}, {}});
+    }
+    return divided;
+}
 
 bool can_count(const metagroup::GroupSpec& group) {
     using metagroup::CpuList;

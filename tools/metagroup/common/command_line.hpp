@@ -43,6 +43,9 @@ std::string default_events();
 bool can_count(const metagroup::GroupSpec& group);
 bool can_count(const std::string& group);
 
+// Weak groups that cannot be counted become groups of one event.
+std::vector<metagroup::GroupSpec> divide_weak(std::vector<metagroup::GroupSpec> groups);
+
 // An option that takes a number from 1 on.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::optional<std::uint32_t>& count,
                        const std::string& help);

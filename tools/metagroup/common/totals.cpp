@@ -50,19 +50,41 @@ std::optional<std::size_t> find(const std::vector<Column>& columns, std::string_
     return static_cast<std::size_t>(found - columns.begin());
 }
 
+// True if one event, or group, for several PMUs was written.
+bool written_alike(const std::vector<metagroup::EventSpec>& one,
+                   const std::vector<metagroup::EventSpec>& other) {
+    using metagroup::EventSpec;
+    return !one.front().merged.empty() &&
+           std::ranges::equal(one, other, {}, &EventSpec::merged, &EventSpec::merged);
+}
+
 }  // namespace
 
 double Count::coverage() const {
     return enabled == 0 ? 0 : static_cast<double>(running) / static_cast<double>(enabled);
 }
 
+// The groups of one group that was written for several PMUs stand together; none is there twice.
 Totals::Totals(std::span<const metagroup::GroupSpec> groups,
-               std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows) {
+               std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows,
+               bool merge) {
     std::vector<std::size_t> first_column;
-    for (const metagroup::GroupSpec& spec : groups) {
+    std::size_t first = 0;  // of those that are added up
+    for (std::size_t i = 0; i < groups.size(); ++i) {
+        const auto& events = groups[i].events;
+        const auto seen = groups.subspan(first, i - first);
+        if (merge && !seen.empty() && written_alike(events, seen.front().events) &&
+            std::ranges::none_of(seen, [&](const metagroup::GroupSpec& other) {
+                return other.events.front().name == events.front().name;
+            })) {
+            first_column.push_back(first_column.back());
+            continue;
+        }
+        first = i;
         first_column.push_back(columns_.size());
-        for (const metagroup::EventSpec& event : spec.events)
-            columns_.push_back({event.name, event.unit, event.scale, false});
+        for (const metagroup::EventSpec& event : events)
+            columns_.push_back({merge && !event.merged.empty() ? event.merged : event.name,
+                                event.unit, event.scale, false});
     }
     for (const auto& member : members) {
         for (std::size_t i = 0; i < groups[member.group].events.size(); ++i)

@@ -63,9 +63,11 @@ class Totals {
   public:
     Totals(const metagroup::MetaGroup& group, const Aggregation& rows)
         : Totals(group.groups(), group.members(), rows) {}
-    // Groups without members are those that this machine does not support.
+    // Groups without members are those that this machine does not support. Events of several PMUs
+    // that were written as one are one column, unless `merge` is false.
     Totals(std::span<const metagroup::GroupSpec> groups,
-           std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows);
+           std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows,
+           bool merge = true);
 
     Totals(std::vector<Column> columns, const Aggregation& rows);
 

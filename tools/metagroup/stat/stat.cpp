@@ -41,6 +41,7 @@ struct StatOptions {
     std::string method = "auto";  // of reading intervals
     Replay::Options replay;
     AggrMode mode = AggrMode::all;
+    bool no_merge = false;
     std::optional<std::chrono::nanoseconds> interval;
     std::optional<std::chrono::nanoseconds> timeout;
     std::optional<std::uint32_t> count;  // intervals
@@ -64,6 +65,8 @@ void StatOptions::add_to(CLI::App& app) {
     replay.excludes(add_method(app, method)->needs(at));
     replay.excludes(add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME"));
     add_aggregation(app, mode);
+    app.add_flag("--no-merge", no_merge,
+                 "do not add up an event of several PMUs, as in uncore_imc/cas_count_read/");
     output.add_options(app, "count");
     replay.excludes(add_duration(app, "-D,--delay", delay, 1ms, 10us,
                                  "start counting so long after the command"));
@@ -127,7 +130,7 @@ class Stat {
           selected_(options.selected()),
           group_(MetaGroup::open(selected_.options)),
           rows_(options.mode, selected_.options.cpus.value()),
-          totals_(selected_.groups, selected_.members(group_), rows_),
+          totals_(selected_.groups, selected_.members(group_), rows_, !options.no_merge),
           metrics_(totals_.columns()),
           report_(options.output.make_report(
               output_,

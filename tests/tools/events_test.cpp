@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The names of events that perf has, and their rows.
+#include <metagroup/error.hpp>
+#include <metagroup/event_spec.hpp>
+
+#include "common/command_line.hpp"
+#include "common/totals.hpp"
+#include "program.hpp"
+
+namespace {
+
+using metagroup::Cause;
+
+constexpr auto npos = std::string::npos;
+
+// perf list prints them for programs. Metrics are no events.
+void check_names(const std::string& perf) {
+    const Outcome outcome =
+        run_program(perf + " list --raw-dump hw sw cache tracepoint pmu tool sdt 2>/dev/null");
+    if (outcome.status != 0) SKIP("perf is not installed");
+    std::size_t accepted = 0;
+    std::istringstream names(outcome.text);
+    for (std::string name; names >> name;) {
+        CAPTURE(name);
+        // An explanation, as cpu/t1=v1/modifier; or the file behind the name of a probe.
+        if (name == "rNNN" || name.ends_with("/modifier") || name.find_first_of("<>[]()@") != npos)
+            continue;
+        try {
+            accepted += metagroup::parse_events(name).size();
+        } catch (const metagroup::Error& error) {
+            CAPTURE(error.what());
+            CHECK((error.cause() == Cause::unsupported_event ||
+                   error.cause() == Cause::no_trace_permission));
+        }
+    }
+    CHECK(accepted > 10);
+}
+
+}  // namespace
+
+TEST_CASE("Every name that perf list prints is counted, or refused for a reason", "[no-module]") {
+    check_names("perf");
+}
+
+TEST_CASE("So is every name that a newer perf list prints", "[no-module][newer-perf]") {
+    check_names(newer_perf());
+}
+
+TEST_CASE("Events of several PMUs that were written as one are one column", "[no-module]") {
+    const auto named = [](const std::string& name, const std::string& merged) {
+        metagroup::EventSpec spec;
+        spec.name = name;
+        spec.merged = merged;
+        return spec;
+    };
+    std::vector<metagroup::GroupSpec> groups;
+    for (int written = 0; written < 2; ++written) {
+        groups.push_back({{named("imc_0/a/", "imc/a/")}, {}});
+        groups.push_back({{named("imc_1/a/", "imc/a/")}, {}});
+    }
+    for (const std::string pmu : {"imc_0", "imc_1"})
+        groups.push_back({{named(pmu + "/a/", "imc/a/"), named(pmu + "/b/", "imc/b/")}, {}});
+    std::vector<metagroup::MetaGroup::Member> members;
+    for (std::uint32_t i = 0; i < groups.size(); ++i)
+        members.push_back({i, 0, i});
+    const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0}));
+    struct Counted {
+        std::optional<std::uint64_t> time_enabled() const { return 100; }
+        std::optional<std::uint64_t> time_running() const { return 100; }
+        std::optional<std::uint64_t> raw(std::size_t event) const { return event == 0 ? 3 : 5; }
+    };
+    const auto columns_of = [&](bool merge) {
+        tool::Totals totals(groups, members, rows, merge);
+        for (std::size_t i = 0; i < members.size(); ++i)
+            totals.add_member(i, Counted());
+        std::vector<std::pair<std::string, double>> columns;
+        for (std::size_t i = 0; i < totals.columns().size(); ++i)
+            columns.emplace_back(totals.columns()[i].event, totals.at(0, i).value);
+        return columns;
+    };
+    using Sums = std::vector<std::pair<std::string, double>>;
+    CHECK(columns_of(true) == Sums{{"imc/a/", 6}, {"imc/a/", 6}, {"imc/a/", 6}, {"imc/b/", 10}});
+    CHECK(columns_of(false).size() == 8);
+    CHECK(columns_of(false)[1] == std::pair<std::string, double>("imc_1/a/", 3));
+}
+
+TEST_CASE("stat counts the time by the name of perf") {
+    const auto lines = json_lines(tool_output("stat -A -j -e duration_time,dummy --timeout 100ms"));
+    CHECK(lines.at(0).at("event") == "duration_time");
+    CHECK(lines.at(0).at("unit") == "ns");
+    CHECK(lines.at(0).at("counter-value").get<double>() ==
+          Catch::Approx(lines.at(0).at("elapsed").get<double>() * 1e9).epsilon(0.2));
+    if (number_online() > 1) CHECK(lines.at(1).at("counter-value") == "<not counted>");
+}
+
+TEST_CASE("stat counts each tracepoint that fits") {
+    if (::access("/sys/kernel/tracing/events/irq/softirq_entry/id", R_OK) != 0)
+        SKIP("tracefs cannot be read");
+    const auto lines = json_lines(tool_output("stat -j -e 'irq:softirq_*' --timeout 10ms"));
+    CHECK(lines.size() == 4);  // entry, exit, raise, and the overhead
+    CHECK(lines.at(0).at("event") == "irq:softirq_entry");
+}
+
+TEST_CASE("A weak group that cannot be counted is counted event by event") {
+    // No machine has both.
+    const std::string weak = "{dummy,L1-icache-stores}:W";
+    CHECK(tool::divide_weak(metagroup::parse_events(weak)).size() == 2);
+    CHECK(tool::divide_weak(metagroup::parse_events("{dummy,cpu-clock}:W")).size() == 1);
+    const auto lines = json_lines(tool_output("stat -j --timeout 10ms -e '" + weak + "'"));
+    CHECK(lines.at(0).at("counter-value") == 0);
+    CHECK(lines.at(1).at("counter-value") == "<not supported>");
+}
