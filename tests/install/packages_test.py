@@ -32,6 +32,7 @@ OWNED = {
         r"/usr/share/bash-completion/completions/metagroup",
         r"/usr/share/fish/vendor_completions\.d/metagroup\.fish",
         r"/usr/share/zsh/vendor-completions/_metagroup",
+        r"/usr/share/metagroup/metrics/[a-z]+\.json",
         r"/usr/share/metagroup/schemas/metagroup-[a-z]+\.schema\.json"),
     "perf-metagroup-dkms": (
         rf"/usr/src/perf-metagroup-{re.escape(VERSION)}/.*",
@@ -102,6 +103,7 @@ class PackagesTest(unittest.TestCase):
         for page in (PROJECT / "tools/metagroup/man").glob("*.1"):
             self.assertEqual(ROOT.run("man", "-w", page.stem).strip(),
                              f"/usr/share/man/man1/{page.name}.gz")
+        self.assertIn("IPC", ROOT.run("metagroup", "list", "-M"))
         self.assertIn("--per-core", ROOT.run("metagroup", "complete", "--", "stat", "--per-"))
 
     def test_the_tool_needs_no_path_to_its_library(self) -> None:

@@ -81,6 +81,7 @@ class StagedTest(WithDirectory):
             "lib/udev/rules.d/60-perf-metagroup.rules",
             "share/bash-completion/completions/metagroup",
             "share/fish/vendor_completions.d/metagroup.fish",
+            "share/metagroup/metrics/common.json",
             "share/man/man4/perf_metagroup.4",
             "share/metagroup/install_manifest.txt",
             "share/zsh/site-functions/_metagroup"})
@@ -88,6 +89,7 @@ class StagedTest(WithDirectory):
     def test_the_tool_finds_its_library_where_it_was_moved(self) -> None:
         tool = self.tree / "bin/metagroup"
         self.assertEqual(run(tool, "--version").strip(), VERSION)
+        self.assertIn("IPC", run(tool, "list", "-M"))
         self.assertEqual(runpath(tool), ["$ORIGIN/../lib"])
         self.assertIn(f"{self.tree}/lib/libmetagroup.so.1", run("ldd", tool).replace("bin/../", ""))
 

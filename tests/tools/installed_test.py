@@ -116,6 +116,7 @@ class SchemaTest(LinesTest):
         for option in ("-A", "--per-core", "--per-die", "--per-socket", "--per-node",
                        "--backend=perfd"):
             self.check_tool("stat", *stdout, option, "--timeout", "20ms")
+        self.check_tool("stat", *stdout, "-A", "--metric-only", "--timeout", "20ms")
 
     def test_report(self) -> None:
         recording = os.environ["METAGROUP_RECORDING"]

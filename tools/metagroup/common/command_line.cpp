@@ -9,6 +9,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <metagroup/error.hpp>
@@ -192,10 +193,14 @@ void Selection::add_options(CLI::App& app) {
                  "do not interrupt the CPUs of nohz_full= and isolcpus=");
 }
 
-metagroup::MetaGroup::Options Selection::options() const {
+metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpec> first) const {
     metagroup::MetaGroup::Options options;
-    options.groups = divide_weak(metagroup::parse_events(
-        events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ","))));
+    options.groups = std::move(first);
+    if (!events_.empty() || options.groups.empty()) {
+        auto events = divide_weak(metagroup::parse_events(
+            events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ","))));
+        std::ranges::move(events, std::back_inserter(options.groups));
+    }
     options.cpus = metagroup::CpuList::parse(cpus_);
     using metagroup::Backend;
     static const std::map<std::string, Backend> backends{

@@ -23,8 +23,9 @@ class Selection {
     // Empty: all tasks.
     const std::string& cgroup() const { return cgroup_; }
 
+    // Counts `first` before the events of -e, and without -e instead of the default events.
     // \throws std::invalid_argument that names option and remedy.
-    metagroup::MetaGroup::Options options() const;
+    metagroup::MetaGroup::Options options(std::vector<metagroup::GroupSpec> first = {}) const;
 
   private:
     std::vector<std::string> events_;

@@ -433,9 +433,10 @@ void CountOutput::add_options(CLI::App& app, const std::string& lines) {
 }
 
 std::unique_ptr<Report> CountOutput::make_report(Output& output, Subject subject) const {
+    const auto fields = separator == "\\t" ? "\t" : separator;
+    if (metric_only) return make_metric_report(output, std::move(subject), json, fields);
     if (json) return make_json_report(output, std::move(subject));
-    if (separator)
-        return make_csv_report(output, std::move(subject), *separator == "\\t" ? "\t" : *separator);
+    if (fields) return make_csv_report(output, std::move(subject), *fields);
     return make_text_report(output, std::move(subject));
 }
 

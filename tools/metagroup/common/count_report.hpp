@@ -38,6 +38,11 @@ std::unique_ptr<Report> make_text_report(Output& output, Subject subject);
 std::unique_ptr<Report> make_csv_report(Output& output, Subject subject, std::string separator);
 std::unique_ptr<Report> make_json_report(Output& output, Subject subject);
 
+// A column for each metric and no counts: text, JSON or, with a separator, CSV.
+// \throws std::invalid_argument if no column has a metric.
+std::unique_ptr<Report> make_metric_report(Output& output, Subject subject, bool json,
+                                           std::optional<std::string> separator);
+
 // The format and the file, as -x, -j and -o choose them.
 struct CountOutput {
     // `lines`: has a line of JSON each.
@@ -46,6 +51,7 @@ struct CountOutput {
 
     std::optional<std::string> separator;
     bool json = false;
+    bool metric_only = false;
     std::string file;
     bool append = false;
 };

@@ -155,7 +155,8 @@ bool is_clock(std::string_view event) {
     return std::ranges::find(kClocks, stem(event)) != kClocks.end();
 }
 
-Metrics::Metrics(const std::vector<Column>& columns) {
+Metrics::Metrics(const std::vector<Column>& columns, std::vector<DefinedMetric> defined)
+    : defined_(std::move(defined)) {
     for (const Column& column : columns) {
         Formula formula;
         const std::string_view event = stem(column.event);
@@ -167,10 +168,39 @@ Metrics::Metrics(const std::vector<Column>& columns) {
         }
         formulas_.push_back(formula);
     }
+    for (std::size_t i = 0; i < defined_.size(); ++i)
+        formulas_[defined_[i].column].defined = i;
+}
+
+std::string_view Metrics::label_of(std::size_t column) const {
+    const Formula& formula = formulas_[column];
+    if (formula.defined) return defined_[*formula.defined].label;
+    return formula.ratio ? formula.ratio->unit : std::string_view{};
+}
+
+std::optional<Metric> Metrics::defined(const Totals& totals, std::size_t place,
+                                       const DefinedMetric& metric) const {
+    std::vector<double> values;
+    const auto& variables = metric.expression.variables();
+    for (std::size_t i = 0; i < variables.size(); ++i) {
+        const Count& count = totals.at(place, metric.columns[i].value_or(metric.column));
+        if (!count.known()) return std::nullopt;
+        if (variables[i].number_of_cpus)
+            values.push_back(static_cast<double>(count.cpus));
+        else if (!metric.columns[i])
+            values.push_back(count.seconds());
+        else  // clocks in milliseconds, as in perf's expressions
+            values.push_back(count.value * (formulas_[*metric.columns[i]].clock ? 1e-6 : 1));
+    }
+    const auto value = metric.expression.evaluate(values);
+    if (!value) return std::nullopt;
+    return Metric{*value * metric.scale, metric.label, false};
 }
 
 std::optional<Metric> Metrics::of(const Totals& totals, std::size_t place,
                                   std::size_t column) const {
+    if (const auto& index = formulas_[column].defined)
+        return defined(totals, place, defined_[*index]);
     return formulas_[column].ratio ? ratio(totals, place, column) : rate(totals, place, column);
 }
 
@@ -178,9 +208,7 @@ std::optional<Metric> Metrics::rate(const Totals& totals, std::size_t place,
                                     std::size_t column) const {
     const Count& count = totals.at(place, column);
     if (!count.known()) return std::nullopt;
-    // Wall time: the enabled times of all CPUs were added up.
-    const double seconds =
-        static_cast<double>(count.enabled) / 1e9 / static_cast<double>(count.cpus);
+    const double seconds = count.seconds();
     if (seconds == 0) return std::nullopt;
     if (formulas_[column].clock) return Metric{count.value / 1e9 / seconds, "CPUs utilized", false};
     return Metric{count.value / seconds, "/sec", false};

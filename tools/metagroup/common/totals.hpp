@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "common/aggregation.hpp"
+#include "common/metric_expression.hpp"
 
 namespace tool {
 
@@ -46,6 +47,10 @@ struct Count {
         cpus += other.cpus;
     }
     bool known() const { return cpus > 0 && running > 0; }
+    // Wall time: the enabled times of all CPUs were added up.
+    double seconds() const {
+        return static_cast<double>(enabled) / 1e9 / static_cast<double>(cpus);
+    }
     // The part of the enabled time for which it was counted, 0 to 1.
     double coverage() const;
 };
@@ -145,6 +150,15 @@ struct Metric {
 // True for events that count nanoseconds of CPU time.
 bool is_clock(std::string_view event);
 
+// A metric by its expression.
+struct DefinedMetric {
+    std::size_t column;  // beside which it stands
+    MetricExpression expression;
+    std::vector<std::optional<std::size_t>> columns;  // by variable; nothing: the time
+    double scale;
+    std::string label;  // unit and name, as in perf stat: %  branch_miss_rate
+};
+
 // The metric of each column is chosen once, so that computing it is cheap.
 class Metrics {
   public:
@@ -155,9 +169,9 @@ class Metrics {
         bool percent = false;
     };
 
-    explicit Metrics(const std::vector<Column>& columns);
+    explicit Metrics(const std::vector<Column>& columns, std::vector<DefinedMetric> defined = {});
 
-    // As perf stat: the ratio if the column has one, else the rate.
+    // The defined metric; or, as perf stat, the ratio if the column has one, else the rate.
     std::optional<Metric> of(const Totals& totals, std::size_t place, std::size_t column) const;
 
     // Per second; of a clock, CPUs utilized. Nothing if the event was not counted.
@@ -167,13 +181,20 @@ class Metrics {
     const std::optional<Ratio>& ratio_of(std::size_t column) const {
         return formulas_[column].ratio;
     }
+    // Unit and name of the result of of(); empty if it is a rate.
+    std::string_view label_of(std::size_t column) const;
 
   private:
     struct Formula {
         bool clock = false;
         std::optional<Ratio> ratio;
+        std::optional<std::size_t> defined;
     };
 
+    std::optional<Metric> defined(const Totals& totals, std::size_t place,
+                                  const DefinedMetric& metric) const;
+
+    std::vector<DefinedMetric> defined_;
     std::vector<Formula> formulas_;
 };
 

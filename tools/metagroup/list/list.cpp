@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "common/command_line.hpp"
+#include "common/metric_table.hpp"
 #include "common/text.hpp"
 #include "subcommands.hpp"
 
@@ -90,6 +91,8 @@ struct ListOptions {
     std::optional<std::string> pattern;
     bool all = false;
     bool json = false;
+    bool metrics = false;
+    std::string metric_directory;
 };
 
 struct Found {
@@ -169,7 +172,31 @@ std::string nothing_found(const std::string& pattern, std::size_t uncounted) {
                                     : fmt::format("similar events: {}", fmt::join(near, ", ")));
 }
 
+// Of each metric the groups, the text, the unit, and why it cannot be counted here.
+int list_metrics(const ListOptions& options) {
+    const MetricTable table = MetricTable::load(options.metric_directory);
+    const std::optional<Pattern> pattern =
+        options.pattern ? std::optional(Pattern(*options.pattern)) : std::nullopt;
+    Output output("");
+    const Columns columns{.indent = 2, .text = 28, .width = output.width()};
+    std::string text;
+    for (const MetricDefinition& metric : table.all()) {
+        const std::string groups = fmt::format("{}", fmt::join(metric.groups, ", "));
+        const KnownEvent known{metric.name, groups, metric.description, metric.unit, {}};
+        if (pattern && !pattern->matches(known)) continue;
+        const std::string missing = table.measure(metric).missing;
+        text += entry(metric.name,
+                      fmt::format("{}{} ({}){}{}", metric.description,
+                                  metric.unit.empty() ? "" : fmt::format(" [{}]", metric.unit),
+                                  groups, missing.empty() ? "" : "; not here: ", missing),
+                      columns);
+    }
+    output.write(text);
+    return text.empty() ? 1 : 0;
+}
+
 int list(const ListOptions& options) {
+    if (options.metrics) return list_metrics(options);
     const Found found = find(options);
     if (found.events.empty() && options.pattern) {
         fmt::print(stderr, "metagroup: {}\n", nothing_found(*options.pattern, found.uncounted));
@@ -190,7 +217,13 @@ void add_list(CLI::App& app, int& status) {
                          "hw and sw stand for hardware and software");
     list_app->add_flag("-a,--all", options->all,
                        "also tracepoints, and events that this machine knows but cannot count");
-    list_app->add_flag("-j,--json", options->json, "a line of JSON for each event");
+    CLI::Option* json =
+        list_app->add_flag("-j,--json", options->json, "a line of JSON for each event");
+    list_app
+        ->add_flag("-M,--metrics", options->metrics,
+                   "metrics instead of events: what -M of metagroup stat takes")
+        ->excludes(json);
+    add_metric_directory(*list_app, options->metric_directory);
     list_app->footer(
         "Option -e of the other subcommands takes these names. Tracepoints, of which there are\n"
         "thousands, are listed if a PATTERN matches them: tracepoint for all, 'sched:*' for the\n"

@@ -26,7 +26,7 @@ namespace tool {
 namespace {
 
 // Of the picture.
-constexpr double kWidth = 1000;
+constexpr double kSvgWidth = 1000;
 constexpr double kLeft = 80;
 constexpr double kInner = 800;
 constexpr double kTitle = 50;
@@ -203,7 +203,7 @@ std::string svg_of(const Timeline& timeline, std::string_view title) {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" "
         "font-family=\"sans-serif\" font-size=\"12\">\n"
         "<rect width=\"{}\" height=\"{}\" fill=\"#fff\"/>\n<g font-size=\"18\">\n",
-        kWidth, height, kWidth, height);
+        kSvgWidth, height, kSvgWidth, height);
     put_text(svg, kLeft, 28, "start", title);
     svg += "</g>\n";
     for (std::size_t i = 0; i < timeline.figures().size(); ++i)
@@ -214,17 +214,19 @@ std::string svg_of(const Timeline& timeline, std::string_view title) {
 std::string page_of(const Timeline& timeline, std::string_view title) {
     // Thousandths of the highest value are short, and finer than the colours.
     constexpr double parts = 1000;
-    using Json = nlohmann::ordered_json;
-    Json data{{"parts", parts}, {"interval", timeline.interval()}, {"steps", timeline.steps()}};
+    nlohmann::ordered_json data{
+        {"parts", parts}, {"interval", timeline.interval()}, {"steps", timeline.steps()}};
     for (const Place& place : timeline.places())
         data["cpus"].push_back(place.name);
     for (std::size_t shade = 0; shade < kShades; ++shade)
         data["shades"].push_back(colour(shade));
     for (const auto& [part, stroke] : kQuantiles)
-        data["quantiles"].push_back(Json::array({part, stroke, name_of_quantile(part)}));
+        data["quantiles"].push_back(
+            nlohmann::ordered_json::array({part, stroke, name_of_quantile(part)}));
     for (std::size_t i = 0; i < timeline.figures().size(); ++i) {
         const double highest = timeline.highest(i);
-        Json values = Json::array();  // of all CPUs in a step, then of the next
+        nlohmann::ordered_json values =
+            nlohmann::ordered_json::array();  // of all CPUs in a step, then of the next
         for (std::size_t step = 0; step < timeline.steps(); ++step) {
             for (std::size_t cpu = 0; cpu < timeline.places().size(); ++cpu) {
                 const double value = timeline.at(i, step, cpu);
@@ -236,7 +238,7 @@ std::string page_of(const Timeline& timeline, std::string_view title) {
                                    {"highest", highest},
                                    {"values", std::move(values)}});
     }
-    std::string text = data.dump(-1, ' ', true, Json::error_handler_t::replace);
+    std::string text = data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
     // A name of an event does not end the script.
     for (std::size_t at = 0; (at = text.find('<', at)) != text.npos;)
         text.replace(at, 1, "\\u003c");

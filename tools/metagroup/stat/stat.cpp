@@ -20,6 +20,7 @@
 #include "common/command_line.hpp"
 #include "common/count_report.hpp"
 #include "common/intervals.hpp"
+#include "common/metric_table.hpp"
 #include "common/process.hpp"
 #include "common/replay.hpp"
 #include "subcommands.hpp"
@@ -34,10 +35,17 @@ using metagroup::Snapshot;
 struct StatOptions {
     void add_to(CLI::App& app);
 
-    MetaGroup::Options selected() const;
+    MetaGroup::Options selected(const std::vector<MeasuredMetric>& requested) const;
+    std::vector<MeasuredMetric> requested_metrics() const {
+        return metrics.empty() ? std::vector<MeasuredMetric>()
+                               : choose_metrics(metrics, metric_directory);
+    }
 
     Selection selection;
     int detail = 0;
+    std::string metrics;
+    std::string metric_directory;
+    bool verbose = false;
     std::string method = "auto";  // of reading intervals
     Replay::Options replay;
     AggrMode mode = AggrMode::all;
@@ -56,6 +64,12 @@ void StatOptions::add_to(CLI::App& app) {
     selection.add_options(app);
     app.add_flag("-d,--detailed", detail,
                  "count caches as well; -dd more of them and TLBs, -ddd prefetches");
+    CLI::Option* requested =
+        app.add_option("-M,--metrics", metrics,
+                       "metrics or groups of them, as in IPC,power; see metagroup list -M")
+            ->check(not_empty())
+            ->type_name("METRICS");
+    add_metric_directory(app, metric_directory);
     replay.add_option(app);
     // A number without unit is milliseconds, as in perf stat. No sweep is shorter than 10 us.
     CLI::Option* at = add_duration(app, "-I,--interval", interval, 1ms, 10us,
@@ -65,9 +79,15 @@ void StatOptions::add_to(CLI::App& app) {
     replay.excludes(add_method(app, method)->needs(at));
     replay.excludes(add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME"));
     add_aggregation(app, mode);
-    app.add_flag("--no-merge", no_merge,
-                 "do not add up an event of several PMUs, as in uncore_imc/cas_count_read/");
+    replay.excludes(app.add_flag("--no-merge", no_merge,
+                                 "do not add up an event of several PMUs, as in "
+                                 "uncore_imc/cas_count_read/")
+                        ->excludes(requested));
     output.add_options(app, "count");
+    app.add_flag("--metric-only", output.metric_only, "print metrics without counts");
+    replay.excludes(app.add_flag("-v,--verbose", verbose,
+                                 "say on standard error how long each event was counted, in ns "
+                                 "enabled and ns counted, and what metrics are made of"));
     replay.excludes(add_duration(app, "-D,--delay", delay, 1ms, 10us,
                                  "start counting so long after the command"));
     CLI::Option* run =
@@ -86,8 +106,8 @@ constexpr std::array<const char*, 3> kDetails{
     "L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,iTLB-load-misses",
     "L1-dcache-prefetches,L1-dcache-prefetch-misses"};
 
-MetaGroup::Options StatOptions::selected() const {
-    MetaGroup::Options options = selection.options();
+MetaGroup::Options StatOptions::selected(const std::vector<MeasuredMetric>& requested) const {
+    MetaGroup::Options options = selection.options(groups_of(requested));
     for (std::size_t level = 0; level < kDetails.size() && level < std::size_t(detail); ++level)
         for (metagroup::GroupSpec& group : metagroup::parse_events(kDetails[level]))
             options.groups.push_back(std::move(group));
@@ -127,11 +147,12 @@ class Stat {
     explicit Stat(const StatOptions& options)
         : options_(options),
           output_(options.output.file, options.output.append, Output::Stream::error),
-          selected_(options.selected()),
+          requested_(options.requested_metrics()),
+          selected_(options.selected(requested_)),
           group_(MetaGroup::open(selected_.options)),
           rows_(options.mode, selected_.options.cpus.value()),
           totals_(selected_.groups, selected_.members(group_), rows_, !options.no_merge),
-          metrics_(totals_.columns()),
+          metrics_(totals_.columns(), defined_metrics(requested_, totals_.columns())),
           report_(options.output.make_report(
               output_,
               {rows_, totals_.columns(), metrics_, words(options.command),
@@ -154,12 +175,14 @@ class Stat {
     void show_deadlines();
     void show_interval();
     void show_totals(std::uint64_t end_ns);
+    void print_times(const Totals& totals) const;
     void sweep(Snapshot& snapshot);
     double seconds(std::uint64_t time_ns) const;
     void report_lost_cpus();
 
     const StatOptions& options_;
     Output output_;
+    std::vector<MeasuredMetric> requested_;
     Supported selected_;
     MetaGroup group_;
     Aggregation rows_;
@@ -190,7 +213,23 @@ double Stat::seconds(std::uint64_t time_ns) const {
     return static_cast<double>(time_ns - first_.begin_ns()) / 1e9;
 }
 
+// As perf stat -v: count, time enabled, time counted.
+void Stat::print_times(const Totals& totals) const {
+    if (!options_.verbose) return;
+    for (const MeasuredMetric& metric : requested_)
+        fmt::print(stderr, "{} = {}\n", metric.definition.name, metric.definition.expression);
+    for (std::size_t place = 0; place < totals.places(); ++place) {
+        const std::string& name = rows_.places()[place].name;
+        for (std::size_t column = 0; column < totals.columns().size(); ++column) {
+            const Count& count = totals.at(place, column);
+            fmt::print(stderr, "{}{}{}: {} {} {}\n", name, name.empty() ? "" : " ",
+                       totals.columns()[column].event, count.value, count.enabled, count.running);
+        }
+    }
+}
+
 void Stat::show_totals(std::uint64_t end_ns) {
+    print_times(totals_);
     report_->interval(seconds(end_ns), totals_);
     ++shown_;
 }
@@ -318,7 +357,10 @@ int Stat::run() {
         if (left > 1) child_->wait();
     }
     overhead_.cpu_use = cpu_use_.take();
-    if (!options_.interval) report_->whole(runs.seconds(), runs.totals());
+    if (!options_.interval) {
+        print_times(runs.totals());
+        report_->whole(runs.seconds(), runs.totals());
+    }
     report_->overhead(overhead_);
     report_lost_cpus();
     return child_ ? child_->wait() : 0;

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: MIT
+// Metrics: their expressions, their files, and stat -M.
+#include "common/metric_table.hpp"
+
+#include "common/metric_expression.hpp"
+#include "program.hpp"
+
+namespace {
+
+using tool::MetricExpression;
+
+double value_of(const std::string& text, std::initializer_list<double> values = {}) {
+    return MetricExpression(text).evaluate(std::vector<double>(values)).value();
+}
+
+// A directory of metrics that every machine can count.
+struct Tables {
+    Tables() {
+        tree.file("mine.json", R"([
+            {"$comment": "no metric"},
+            {"MetricName": "CPUs", "MetricExpr": "cpu\\-clock / 1000 / duration_time",
+             "ScaleUnit": "1CPUs", "MetricGroup": "busy;all", "BriefDescription": "CPUs that count"},
+            {"MetricName": "clocks", "MetricExpr": "source_count(cpu\\-clock) + 0 * CPUs",
+             "MetricGroup": "all"},
+            {"MetricName": "absent", "MetricExpr": "L1\\-icache\\-stores / cpu\\-clock",
+             "MetricGroup": "all"},
+            {"MetricName": "unknown", "MetricExpr": "nosuch@event@ / cpu\\-clock"}
+        ])");
+    }
+    std::string stat(const std::string& options) const {
+        return "stat --metric-dir " + tree.path() + " --timeout 100ms " + options;
+    }
+    metagroup::test::TempTree tree;
+};
+
+}  // namespace
+
+TEST_CASE("Operators in metrics bind as in perf", "[no-module]") {
+    CHECK(value_of("1 + 2 * 3 - 4 / 2") == 5);
+    CHECK(value_of("10 - 3 - 2") == 5);
+    CHECK(value_of("-(2 + 1) * 1e1") == -30);
+    CHECK(value_of("7 % 4 | 8 ^ 3 & 1") == 11);
+    CHECK(value_of("1 < 2") == 1);
+    CHECK(value_of("2 if 0 else 3 if 1 > 0 else 4") == 3);
+    CHECK(value_of("min(3, max(1, 2)) + d_ratio(6, 3) + d_ratio(1, 0)") == 4);
+}
+
+TEST_CASE("Events in metrics are written as in perf's tables", "[no-module]") {
+    const MetricExpression expression(
+        "cycles:u + cpu@event\\=0x3c\\,umask\\=0x1@ * cycles:u - "
+        "source_count(cycles:u) + 1.5");
+    using Variables = std::vector<MetricExpression::Variable>;
+    CHECK(expression.variables() ==
+          Variables{{"cycles:u", false}, {"cpu/event=0x3c,umask=0x1/", false}, {"cycles:u", true}});
+    CHECK(expression.evaluate(std::vector<double>{2, 3, 4}) == 2 + 3 * 2 - 4 + 1.5);
+}
+
+TEST_CASE("A metric that divides by zero has no value", "[no-module]") {
+    CHECK_FALSE(MetricExpression("a / b").evaluate(std::vector<double>{1, 0}));
+    CHECK(MetricExpression("a / b if b else 7").evaluate(std::vector<double>{1, 0}) == 7);
+}
+
+TEST_CASE("A wrong expression is refused at its place", "[no-module]") {
+    const auto* text = GENERATE("", "1 +", "(1", "1)", "min(1)", "a b", "1 if 2", "#nosuch",
+                                "@ @ 1", "source_count(1 + 2)");
+    CAPTURE(text);
+    CHECK_THROWS_WITH(MetricExpression(text), ContainsSubstring("column"));
+    CHECK_THROWS_WITH(MetricExpression(std::string(5000, '(')), ContainsSubstring("parentheses"));
+}
+
+TEST_CASE("A metric may be made of others, but not of itself", "[no-module]") {
+    const auto metric = [](std::string_view name) -> std::string_view {
+        return name == "twice" ? "2 * a" : name == "loop" ? "1 + loop" : "";
+    };
+    CHECK(MetricExpression("twice + 1", metric).evaluate(std::vector<double>{5}) == 11);
+    CHECK_THROWS_WITH(MetricExpression("loop", metric), ContainsSubstring("contains itself"));
+}
+
+TEST_CASE("stat -M counts what a metric needs, and prints it beside its first event") {
+    const Tables tables;
+    const auto lines = json_lines(tool_output(tables.stat("-j -M CPUs")));
+    CHECK(lines.at(0).at("event") == "cpu-clock");
+    CHECK(lines.at(0).at("metric-unit") == "CPUs  CPUs");
+    const auto cpus = static_cast<double>(number_online());
+    CHECK(lines.at(0).at("metric-value").get<double>() == Catch::Approx(cpus).epsilon(0.2));
+    CHECK(lines.at(1).contains("self"));
+}
+
+TEST_CASE("stat -M takes groups, and says which events are missing") {
+    const Tables tables;
+    const Outcome outcome = run_tool(tables.stat("-M ALL,unknown -x, -e dummy"));
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 0);
+    CHECK_THAT(outcome.text,
+               ContainsSubstring("metric \"absent\" is left out: this machine cannot count "
+                                 "\"L1-icache-stores\"") &&
+                   ContainsSubstring("metric \"unknown\" is left out: unknown PMU \"nosuch\"") &&
+                   ContainsSubstring("CPUs  CPUs") && ContainsSubstring("clocks"));
+    tool_fails(tables.stat("-M absent"), {"\"L1-icache-stores\""});
+    tool_fails(tables.stat("-M CPU"), {"unknown metric \"CPU\"", "did you mean \"CPUs\""});
+}
+
+TEST_CASE("stat --metric-only prints metrics alone") {
+    const Tables tables;
+    const std::string csv = tool_output(tables.stat("-A -x, -M CPUs,clocks --metric-only"));
+    const auto lines = split(csv, '\n');
+    CHECK(lines.at(0) == "time,place,CPUs  CPUs,clocks,");
+    CHECK(split(lines.at(1), ',').at(1) == "CPU0");
+    CHECK(split(lines.at(1), ',').at(3) == "1.000");
+    const auto json = json_lines(tool_output(tables.stat("-j -M clocks --metric-only")));
+    REQUIRE(json.size() == 1);
+    CHECK(json[0].at("metrics").at("clocks") == number_online());
+    CHECK_THAT(tool_output(tables.stat("-M clocks --metric-only")),
+               ContainsSubstring("clocks \n") && ContainsSubstring(".000 \n"));
+    tool_fails("stat -e dummy --metric-only --timeout 10ms", {"choose metrics by -M"});
+}
+
+TEST_CASE("stat -v prints how long each event was counted") {
+    const Tables tables;
+    CHECK_THAT(tool_output(tables.stat("-v -M CPUs")),
+               ContainsSubstring("CPUs = cpu\\-clock / 1000 / duration_time\n") &&
+                   ContainsSubstring("cpu-clock: "));
+}
+
+TEST_CASE("list -M shows metrics with their groups") {
+    const Tables tables;
+    CHECK_THAT(tool_output("list -M --metric-dir " + tables.tree.path()),
+               ContainsSubstring("CPUs that count [CPUs]") && ContainsSubstring("busy"));
+}
+
+TEST_CASE("A file of metrics that is none is refused by its name", "[no-module]") {
+    metagroup::test::TempTree tree;
+    tree.file("broken.json", "[{");
+    tool_fails("stat --timeout 10ms -M x --metric-dir " + tree.path(), {"broken.json"});
+    tool_fails("stat --timeout 10ms -M x --metric-dir " + tree.path("absent"),
+               {"absent", "--metric-dir"});
+}
+
+TEST_CASE("All metrics that are installed have an expression that can be read", "[no-module]") {
+    const auto table = tool::MetricTable::load(METAGROUP_METRICS_DIRECTORY);
+    if (table.all().empty()) SKIP("the directory is not here");
+    for (const tool::MetricDefinition& metric : table.all()) {
+        CAPTURE(metric.name);
+        CHECK_THAT(table.measure(metric).missing, !ContainsSubstring("expression"));
+        CHECK_FALSE(metric.description.empty());
+        CHECK_FALSE(metric.groups.empty());
+    }
+}

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// An expression in the syntax of perf's metrics: 1e-9 * cycles / duration_time.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tool {
+
+class MetricExpression {
+  public:
+    // The expression of another metric, which a name may stand for. Empty: the name is an event.
+    using Lookup = std::function<std::string_view(std::string_view name)>;
+
+    // The source of a value.
+    struct Variable {
+        std::string event;            // as parse_events() reads it; or duration_time, in seconds
+        bool number_of_cpus = false;  // that have counted it: source_count(event)
+
+        bool operator==(const Variable&) const = default;
+    };
+
+    // \throws std::invalid_argument that names the place and the reason.
+    explicit MetricExpression(std::string_view text, const Lookup& metric = {});
+
+    // In the order in which they first stand in the expression.
+    const std::vector<Variable>& variables() const { return variables_; }
+
+    // Takes the values of the variables. Nothing if the result is no number, as after a division
+    // by 0.
+    std::optional<double> evaluate(std::span<const double> values) const;
+
+  private:
+    friend class MetricParser;
+    using Function = double (*)(double, double);
+    // In postfix order: a number, a variable, a function of the two values before, or the choice
+    // between values: one, condition, other.
+    struct Step {
+        enum class Kind { number, variable, function, choice } kind;
+        double number = 0;
+        std::size_t variable = 0;
+        Function function = nullptr;
+    };
+
+    std::vector<Variable> variables_;
+    std::vector<Step> steps_;
+};
+
+}  // namespace tool

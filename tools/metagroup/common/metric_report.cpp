@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+// Metrics without the counts that they are made of: a column for each metric, a row for each place.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <utility>
+
+#include "common/count_report.hpp"
+
+namespace tool {
+namespace {
+
+class MetricReport : public Report {
+  public:
+    MetricReport(Output& output, Subject subject) : output_(output), subject_(std::move(subject)) {
+        for (std::size_t column = 0; column < subject_.columns.size(); ++column)
+            if (!subject_.metrics.label_of(column).empty()) columns_.push_back(column);
+        if (columns_.empty())
+            throw std::invalid_argument(
+                "--metric-only: none of these events has a metric; choose metrics by -M");
+    }
+
+    void interval(double seconds, const Totals& totals) override {
+        rows("interval", seconds, totals);
+    }
+    void whole(const Mean& seconds, const Totals& totals) override {
+        rows("elapsed", seconds.value, totals);
+    }
+    void overhead(const Overhead&) override {}
+
+  protected:
+    virtual std::string heading() const { return ""; }
+    virtual std::string row(std::string_view time, double seconds, const Totals& totals,
+                            std::size_t place) const = 0;
+
+    std::optional<double> value(const Totals& totals, std::size_t place, std::size_t column) const {
+        const auto metric = subject_.metrics.of(totals, place, column);
+        return metric ? std::optional(metric->value) : std::nullopt;
+    }
+    std::string label(std::size_t column) const {
+        return std::string(subject_.metrics.label_of(column));
+    }
+    const Subject& subject() const { return subject_; }
+    const std::vector<std::size_t>& columns() const { return columns_; }
+
+  private:
+    void rows(std::string_view time, double seconds, const Totals& totals) {
+        std::string text;
+        if (!std::exchange(has_heading_, true)) text = heading();
+        for (std::size_t place = 0; place < subject_.rows.places().size(); ++place)
+            text += row(time, seconds, totals, place) + '\n';
+        output_.write(text);
+    }
+
+    Output& output_;
+    Subject subject_;
+    std::vector<std::size_t> columns_;
+    bool has_heading_ = false;
+};
+
+// Columns as wide as their labels; with a separator, CSV.
+class MetricText final : public MetricReport {
+  public:
+    MetricText(Output& output, Subject subject, std::optional<std::string> separator)
+        : MetricReport(output, std::move(subject)), separator_(std::move(separator)) {}
+
+  private:
+    // A time or a place, in front.
+    std::string front(std::string_view text, int width) const {
+        if (separator_) return std::string(text) + *separator_;
+        return fmt::format("{:<{}} ", text, width);
+    }
+    std::string cell(std::string_view text, std::size_t column) const {
+        if (separator_) return fmt::format("{}{}", text, *separator_);
+        return fmt::format("{:>{}} ", text, std::max<std::size_t>(8, label(column).size()));
+    }
+    bool has_places() const { return !subject().rows.places().front().name.empty(); }
+
+    std::string heading() const override {
+        std::string text = front("time", 15) + (has_places() ? front("place", 12) : "");
+        for (const std::size_t column : columns())
+            text += cell(label(column), column);
+        return text + '\n';
+    }
+    std::string row(std::string_view /*time*/, double seconds, const Totals& totals,
+                    std::size_t place) const override {
+        std::string text = front(fmt::format("{:.9f}", seconds), 15);
+        if (has_places()) text += front(subject().rows.places()[place].name, 12);
+        for (const std::size_t column : columns()) {
+            const auto known = value(totals, place, column);
+            text += cell(known ? fmt::format("{:.3f}", *known) : separator_ ? "" : "-", column);
+        }
+        return text;
+    }
+
+    std::optional<std::string> separator_;
+};
+
+class MetricJson final : public MetricReport {
+    using MetricReport::MetricReport;
+
+    std::string row(std::string_view time, double seconds, const Totals& totals,
+                    std::size_t place) const override {
+        nlohmann::ordered_json line{{time, seconds}};
+        if (const std::string& name = subject().rows.places()[place].name; !name.empty())
+            line["place"] = name;
+        for (const std::size_t column : columns()) {
+            const auto known = value(totals, place, column);
+            line["metrics"][label(column)] =
+                known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json();
+        }
+        return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Report> make_metric_report(Output& output, Subject subject, bool json,
+                                           std::optional<std::string> separator) {
+    if (json) return std::make_unique<MetricJson>(output, std::move(subject));
+    return std::make_unique<MetricText>(output, std::move(subject), std::move(separator));
+}
+
+}  // namespace tool
