@@ -204,7 +204,8 @@ Result event_of_perf(const Word& word) {
         refuse("is a fact about the machine, and no event", "see \"metagroup info\"");
     if (word.head == "ftrace" && !has_wildcards(word.tail)) {
         try {
-            static_cast<void>(tracepoint_id(word.head, word.tail, word.paths));
+            const auto name = word.tail.substr(0, word.tail.find(':'));
+            static_cast<void>(tracepoint_id(word.head, name, word.paths));
         } catch (const SpecError&) {
             refuse("is a record of a tracer, and not counted", "use trace-cmd(1)");
         }

@@ -41,7 +41,8 @@ class MetricExpression {
     // In postfix order: a number, a variable, a function of the two values before, or the choice
     // between values: one, condition, other.
     struct Step {
-        enum class Kind { number, variable, function, choice } kind;
+        enum class Kind { number, variable, function, choice };
+        Kind kind = Kind::number;
         double number = 0;
         std::size_t variable = 0;
         Function function = nullptr;

@@ -204,8 +204,11 @@ std::vector<DefinedMetric> defined_metrics(const std::vector<MeasuredMetric>& me
     std::vector<DefinedMetric> defined;
     for (const MeasuredMetric& metric : metrics) {
         const auto& [name, expression, scale, unit, groups, description] = metric.definition;
-        DefinedMetric one{
-            first, metric.expression, {}, scale, unit.empty() ? name : unit + "  " + name};
+        DefinedMetric one{first,
+                          metric.expression,
+                          {},
+                          scale,
+                          unit.empty() ? name : fmt::format("{}  {}", unit, name)};
         for (const std::string& column : metric.names) {
             const auto from = columns.begin() + static_cast<std::ptrdiff_t>(one.column);
             const auto found = std::ranges::find(from, columns.end(), column, &Column::event);
