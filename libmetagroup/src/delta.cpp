@@ -26,8 +26,7 @@ inline Match MemberDelta::compare(const perf_metagroup_record& older,
     // Both are of one format and size: of as many events, if the payload itself says so.
     const bool same_layout =
         newer && older.cpu == newer_.record_.cpu && older.header == newer_.record_.header &&
-        older.read_format == newer->format_ &&
-        bytes.size() == newer_.bytes_.size() &&
+        older.read_format == newer->format_ && bytes.size() == newer_.bytes_.size() &&
         (!newer->has(ReadFormat::group) || Payload::word(older_, 0) == newer->nr_);
     if (!same_layout)
         return newer && Payload::parse(bytes, older.read_format) ? Match::changed : Match::unread;

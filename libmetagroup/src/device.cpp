@@ -10,8 +10,8 @@
 namespace metagroup {
 namespace {
 
-using detail::Call;
 using detail::address;
+using detail::Call;
 using detail::device_ioctl;
 using detail::sized;
 
@@ -104,8 +104,8 @@ void Device::set_mode(Mode mode) {
     auto argument = sized<perf_metagroup_mode>();
     if (mode.quiet) argument.mode |= PERF_METAGROUP_MODE_QUIET;
     if (mode.skip_isolated) argument.mode |= PERF_METAGROUP_MODE_SKIP_ISOLATED;
-    check(device_ioctl(fd_, PERF_METAGROUP_IOC_SET_MODE, &argument), Call::set_mode, "set the mode of",
-          "the meta-group");
+    check(device_ioctl(fd_, PERF_METAGROUP_IOC_SET_MODE, &argument), Call::set_mode,
+          "set the mode of", "the meta-group");
 }
 
 MemberInfo Device::member(std::uint32_t member) const {
@@ -116,7 +116,8 @@ MemberInfo Device::member(std::uint32_t member) const {
         argument.member = member;
         argument.max_ids = static_cast<__u32>(info.ids.size());
         argument.ids = info.ids.empty() ? 0 : address(info.ids.data());
-        check_member(device_ioctl(fd_, PERF_METAGROUP_IOC_GET_MEMBER, &argument), "describe", member);
+        check_member(device_ioctl(fd_, PERF_METAGROUP_IOC_GET_MEMBER, &argument), "describe",
+                     member);
         // The group may grow between two calls: try again until all identifiers have room.
         const bool complete = argument.events <= info.ids.size();
         info.ids.resize(argument.events);

@@ -36,8 +36,8 @@ std::string letters_of(const perf_event_attr& attr) {
 std::optional<EventSpec> match(const std::string& text, const perf_event_attr& attr,
                                const SystemPaths& paths) {
     try {
-        EventSpec spec = resolve_event(text, paths);
-        if (same_event(spec.attr, attr)) return spec;
+        for (EventSpec& spec : resolve_event(text, paths))
+            if (same_event(spec.attr, attr)) return std::move(spec);
     } catch (const std::exception&) {  // PMUs come and go
     }
     return std::nullopt;

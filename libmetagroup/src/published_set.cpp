@@ -35,6 +35,7 @@ std::optional<PublishedSet> published_set(std::string_view name, const SystemPat
     if (!state) return std::nullopt;
     PublishedSet set;
     set.name = name;
+    set.id = number<std::uint64_t>(file("id"));
     set.state = std::move(*state);
     set.uid = number<std::uint32_t>(file("uid"));
     set.gid = number<std::uint32_t>(file("gid"));

@@ -10,7 +10,7 @@
 
 namespace metagroup::detail {
 
-/// Why the groups cannot be opened as sets; empty if the module may be asked.
+/// The reason why the groups cannot be sets; empty if the module may be able to open them.
 std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device);
 
 /// True if sets bring something: CPUs are followed, or siblings need no descriptors.

@@ -77,6 +77,8 @@ class StagedTest(WithDirectory):
             "lib/libmetagroup-c.so", "lib/libmetagroup-c.so.0",
             f"lib/libmetagroup-c.so.0.{VERSION}",
             "lib/pkgconfig/metagroup.pc", "lib/pkgconfig/metagroup-c.pc",
+            "lib/systemd/system/metagroup-export@.service",
+            "lib/systemd/system/metagroup-set@.service",
             "lib/sysusers.d/perf-metagroup.conf",
             "lib/udev/rules.d/60-perf-metagroup.rules",
             "share/bash-completion/completions/metagroup",

@@ -34,13 +34,15 @@ def help_of(*subcommand: str) -> str:
     return output(TOOL, *subcommand, "--help")
 
 
-def subcommands() -> list[str]:
-    listed = re.split(r"^subcommands:$", help_of(), flags=re.MULTILINE | re.IGNORECASE)[1]
-    return re.findall(r"^  ([a-z-]+)", listed, flags=re.MULTILINE)
+def subcommands(*of: str) -> list[str]:
+    parts = re.split(r"^subcommands:$", help_of(*of), flags=re.MULTILINE | re.IGNORECASE)
+    return re.findall(r"^  ([a-z-]+)", "".join(parts[1:]), flags=re.MULTILINE)
 
 
-def options_of_help(text: str) -> set[str]:
+def options_of_help(*subcommand: str) -> set[str]:
     """The names that a line begins with: `-e,--event TEXT`, or `-e, --event TEXT`."""
+    text = "".join(help_of(*subcommand, *action) for action in
+                   [(), *([name] for name in subcommands(*subcommand) if subcommand)])
     heads = re.findall(r"^ +(-[\w-]+(?:, *-[\w-]+)*)", text, flags=re.MULTILINE)
     return {name for head in heads for name in re.split(", *", head)}
 
@@ -58,10 +60,10 @@ class ManTest(unittest.TestCase):
             with self.subTest(subcommand=name):
                 page = PAGES / f"metagroup-{name}.1"
                 self.assertTrue(page.exists(), f"{page} is missing")
-                self.assertEqual(options_of_page(page), options_of_help(help_of(name)))
+                self.assertEqual(options_of_page(page), options_of_help(name))
 
     def test_the_overview_has_exactly_the_options_before_the_subcommand(self) -> None:
-        self.assertEqual(options_of_page(PAGES / "metagroup.1"), options_of_help(help_of()))
+        self.assertEqual(options_of_page(PAGES / "metagroup.1"), options_of_help())
 
     def test_the_overview_names_the_page_of_each_subcommand(self) -> None:
         overview = (PAGES / "metagroup.1").read_text()
@@ -188,6 +190,11 @@ class Candidates:
 
     def test_backends_are_offered(self) -> None:
         self.assertEqual(self.offered("metagroup stat --backend "), ["auto", "module", "perfd"])
+
+    def test_the_actions_of_a_subcommand_have_options_of_their_own(self) -> None:
+        self.assertEqual(self.offered("metagroup set "), ["create", "list", "remove", "show"])
+        self.assertEqual(self.offered("metagroup set create web --m"), ["--mode"])
+        self.assertIn("context-switches", self.offered("metagroup set create web -e context"))
 
     def test_methods_are_offered(self) -> None:
         self.assertEqual(self.offered("metagroup top --method "), ["auto", "stream", "sweep"])

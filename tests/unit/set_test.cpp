@@ -66,7 +66,7 @@ TEST_CASE("groups with siblings are opened as sets, by templates that are closed
     CHECK(delta[0].raw(0) > 0);
 }
 
-TEST_CASE("groups are not opened as sets where that brings nothing or was not asked for") {
+TEST_CASE("groups are not opened as sets where that brings nothing or was not requested") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -299,7 +299,8 @@ TEST_CASE("published sets are described by sysfs") {
     const auto write = [&](const char* file, const char* text) {
         std::ofstream(root / "web" / file) << text << '\n';
     };
-    write("state", "live");
+    write("id", "12");
+    write("state", "offline");
     write("uid", "0");
     write("gid", "998");
     write("mode", "0440");
@@ -312,7 +313,8 @@ TEST_CASE("published sets are described by sysfs") {
     const auto sets = detail::published_sets(paths);
     REQUIRE(sets.size() == 1);
     CHECK(sets[0].name == "web");
-    CHECK(sets[0].state == "live");
+    CHECK(sets[0].id == 12);
+    CHECK(sets[0].state == "offline");
     CHECK(sets[0].gid == 998);
     CHECK(sets[0].mode == 0440);
     CHECK(sets[0].cpus == CpuList({0, 1, 2, 3, 8}));

@@ -4,7 +4,7 @@
 //
 // Prints a line for each candidate, with its description after a tab. Prints `:files` or
 // `:commands` where the shell completes better, and `:list` before candidates that no space should
-// follow. The type name of an option selects the candidates for its value: EVENTS, CPUS, FILE,
+// follow. The type name of an option selects the candidates for its value: EVENTS, CPUS, SET, FILE,
 // COMMAND.
 #include <fmt/format.h>
 
@@ -13,6 +13,7 @@
 #include <memory>
 #include <metagroup/known_events.hpp>
 #include <metagroup/metagroup.hpp>
+#include <metagroup/published_set.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -162,6 +163,9 @@ void Completion::values(const CLI::Option& option, std::string_view head,
         offer_events(head, word);
     } else if (type.starts_with("CPUS")) {
         offer_cpus(head, word);
+    } else if (type.starts_with("SET")) {
+        for (const metagroup::PublishedSet& set : metagroup::published_sets())
+            offer(head, word, set.name, "on CPUs " + set.cpus.to_string());
     } else if (type.starts_with("FILE") || (type.starts_with("COMMAND") && positionals_ > 0)) {
         fmt::print(":files\n");
     } else if (type.starts_with("COMMAND")) {

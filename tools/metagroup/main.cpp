@@ -43,6 +43,7 @@ int main(int argc, char** argv) try {
     tool::add_export(app, status);
     tool::add_record(app, status);
     tool::add_report(app, status);
+    tool::add_set(app, status);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {  // thrown by --help, too

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Each function adds a subcommand, whose callback sets the exit status of the program. The type
-// name of an option tells completion about its values: EVENTS, CPUS, FILE, COMMAND.
+// name of an option tells completion about its values: EVENTS, CPUS, SET, FILE, COMMAND.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -14,6 +14,7 @@ void add_info(CLI::App& app, int& status);
 void add_list(CLI::App& app, int& status);
 void add_record(CLI::App& app, int& status);
 void add_report(CLI::App& app, int& status);
+void add_set(CLI::App& app, int& status);
 void add_stat(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 

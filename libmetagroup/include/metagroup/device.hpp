@@ -69,7 +69,7 @@ struct NewMembers {
     std::uint32_t count = 0;
 };
 
-/// What is done to the members of sets on many CPUs, at one moment.
+/// A change of the members of sets, on many CPUs at one moment.
 enum class Operation : std::uint32_t {
     start = PERF_METAGROUP_START,  ///< counts go on from where they are
     stop = PERF_METAGROUP_STOP,    ///< counts and times stand still
@@ -121,13 +121,13 @@ class METAGROUP_API Device {
     void set_mode(Mode mode);
     /// The state of one member. \throws Error: Cause::no_such_member...
     [[nodiscard]] MemberInfo member(std::uint32_t member) const;
-    /// Opens events on many CPUs by themselves, all or none: a member for each CPU. They are pinned,
-    /// in no perf group, and need no descriptors. Needs CAP_SYS_ADMIN.
-    /// \throws Error: Cause::no_set_permission, pmu_busy, unsupported_event, cpu_offline...; names
+    /// Opens events on many CPUs by themselves, all or none: a member for each CPU. They are
+    /// pinned, in no perf group, and need no descriptors. Needs CAP_SYS_ADMIN. \throws Error:
+    /// Cause::no_set_permission, pmu_busy, unsupported_event, cpu_offline...; names
     ///         event and CPU.
     NewMembers open_set(std::span<const EventSpec> events, const SetOptions& options = {});
-    /// The same without privilege: each descriptor is of an event that perf_event_open(2) has opened
-    /// with pid -1 on any CPU, and may be closed then.
+    /// The same without privilege: each descriptor is of an event that perf_event_open(2) has
+    /// opened with pid -1 on any CPU, and may be closed then.
     NewMembers open_set(std::span<const int> templates, const SetOptions& options = {});
     /// Starts, stops or resets the members of sets on these CPUs, or on all, by one broadcast.
     OperationTime control(Operation operation, const std::optional<CpuList>& cpus = std::nullopt);

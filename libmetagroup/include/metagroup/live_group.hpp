@@ -15,8 +15,8 @@ namespace metagroup {
 
 /// A meta-group and its last two snapshots. Taking a CPU offline dissolves its groups for good, so
 /// reopen() opens all groups again once such a CPU is back. With sets (MetaGroup::origin()) the
-/// module does, for that CPU alone, and counts and members stay. Move-only. One thread at a time may use
-/// it. A loop that counts for long calls, each time, read(), delta() and reopen().
+/// module does, for that CPU alone, and counts and members stay. Move-only. One thread at a time
+/// may use it. A loop that counts for long calls, each time, read(), delta() and reopen().
 class METAGROUP_API LiveGroup {
   public:
     /// Opens the groups, enables them even if Options::start_disabled is set, and makes a sweep. A
@@ -40,9 +40,9 @@ class METAGROUP_API LiveGroup {
     [[nodiscard]] CpuList offline() const;
 
     /// If a CPU of offline() is online, opens all groups again, on those CPUs of the options that
-    /// are online, and makes a sweep; of sets, finds out the problem() that the module has. Events between the last sweep and this one are in no delta().
-    /// Allocates nothing if no CPU is offline.
-    /// \return true if group() is another one, with other members, that counts from 0.
+    /// are online, and makes a sweep; of sets, finds out the problem() that the module has. Events
+    /// between the last sweep and this one are in no delta(). Allocates nothing if no CPU is
+    /// offline. \return true if group() is another one, with other members, that counts from 0.
     bool reopen();
     /// The error of the last reopen() as a text, which names the remedy; empty if there was none.
     /// If the groups cannot be opened the old ones go on counting, and the next reopen() tries

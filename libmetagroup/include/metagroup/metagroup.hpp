@@ -42,10 +42,10 @@ enum class Backend {
 /// `automatic`, `module` or `per_fd`.
 METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 
-/// What the members are made of. Snapshots are the same, but the events of a set are pinned, each by
+/// The source of the counts. Snapshots are the same, but the events of a set are pinned, each by
 /// itself: they are never multiplexed, and others cannot have their counters. They need neither
-/// descriptors nor a sweep that was interrupted, share counters with other sets that count the same,
-/// and have identifiers of the module's own.
+/// descriptors nor a sweep that was interrupted, share counters with other sets that count the
+/// same, and have identifiers of the module's own.
 enum class Origin {
     automatic,  ///< `set` where it brings something and can be had, else `groups`
     groups,     ///< event groups of perf_event_open(2), which may take turns on the PMU
@@ -95,11 +95,11 @@ class METAGROUP_API MetaGroup {
     };
 
     /// Opens every group on every CPU, CPU by CPU (sets: group by group), all or none, and enables
-    /// them at the end. A group with an event whose PMU names the CPUs it counts on (EventSpec::cpus) is opened on
-    /// those of the list only. Backend::module closes the leaders' descriptors in between, so that
-    /// only siblings need descriptors; the soft limit of descriptors is raised if needed.
-    /// \throws std::invalid_argument if there is no group, or the list of CPUs is empty.
-    /// \throws Error that names event, CPU or cgroup, and remedy.
+    /// them at the end. A group with an event whose PMU names the CPUs it counts on
+    /// (EventSpec::cpus) is opened on those of the list only. Backend::module closes the leaders'
+    /// descriptors in between, so that only siblings need descriptors; the soft limit of
+    /// descriptors is raised if needed. \throws std::invalid_argument if there is no group, or the
+    /// list of CPUs is empty. \throws Error that names event, CPU or cgroup, and remedy.
     static MetaGroup open(const Options& options);
 
     MetaGroup(MetaGroup&&) noexcept;
@@ -135,7 +135,7 @@ class METAGROUP_API MetaGroup {
     [[nodiscard]] Origin origin() const noexcept;
     [[nodiscard]] const std::string& origin_reason() const& noexcept;
     [[nodiscard]] std::string origin_reason() &&;
-    /// The CPUs that were asked for, or those of the set that was joined.
+    /// The CPUs of the options, or those of the set that was joined.
     [[nodiscard]] const CpuList& cpus() const& noexcept;
     const CpuList& cpus() const&& = delete;
     /// Device::publish() of a meta-group of Origin::set. Its name keeps its events when this ends.

@@ -13,18 +13,19 @@
 
 namespace metagroup {
 
-/// What /sys/class/perf_metagroup says of a name; see Device::publish() and MetaGroup::Options.
+/// A name, as /sys/class/perf_metagroup describes it. See Device::publish() and MetaGroup::Options.
 /// Another process may change or end it at any time.
 struct PublishedSet {
     std::string name{};
-    std::string state{};        ///< as the module names it
-    std::uint32_t uid = 0;      ///< the owner
-    std::uint32_t gid = 0;      ///< the group
-    unsigned mode = 0;          ///< who may join: 0400 the owner, 0040 the group, 0004 all
-    CpuList cpus{};             ///< on which its events are counted
-    std::uint64_t events = 0;   ///< events on each CPU
-    std::uint64_t users = 0;    ///< meta-groups that have joined
-    std::uint64_t sweeps = 0;   ///< of these, so far
+    std::uint64_t id = 0;      ///< of this name alone, also if another has its text later
+    std::string state{};       ///< the worst Status of its members: `ok`, `offline`...
+    std::uint32_t uid = 0;     ///< the owner
+    std::uint32_t gid = 0;     ///< the group
+    unsigned mode = 0;         ///< who may join: 0400 the owner, 0040 the group, 0004 all
+    CpuList cpus{};            ///< on which its events are counted
+    std::uint64_t events = 0;  ///< on all CPUs
+    std::uint64_t users = 0;   ///< meta-groups that have joined
+    std::uint64_t sweeps = 0;  ///< of these, so far
 };
 
 /// All of them, by name; none if the module has no names.

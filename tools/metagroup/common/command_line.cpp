@@ -143,29 +143,30 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app) {
 }
 
 std::string describe_unknown_word(const CLI::App& app) {
-    const std::vector<CLI::App*> called = app.get_subcommands();
-    std::vector<std::string> words = app.remaining();
-    const bool before_subcommand = called.empty() || !words.empty();
-    const CLI::App& where = before_subcommand ? app : *called.front();
-    if (!before_subcommand) words = where.remaining();
+    const CLI::App* where = &app;
+    std::string of;
+    while (where->remaining().empty() && !where->get_subcommands().empty()) {
+        where = where->get_subcommands().front();
+        of += (of.empty() ? "" : " ") + where->get_name();
+    }
+    if (!of.empty()) of += ": ";
+    std::vector<std::string> words = where->remaining();
     words.erase(std::ranges::find(words, "--"), words.end());  // a command, which is not parsed
     if (words.empty()) return "";
-    const std::string of = before_subcommand ? "" : where.get_name() + ": ";
     const std::string word = words.front();
     if (word.starts_with('-')) {
         const std::string option = word.substr(0, word.find('='));
         return fmt::format("{}unknown option \"{}\"; {}", of, option,
-                           did_you_mean(option, option_names(where), "see --help"));
+                           did_you_mean(option, option_names(*where), "see --help"));
     }
-    if (!before_subcommand)
-        return fmt::format("{}unexpected argument \"{}\"; see --help", of, word);
-    const std::vector<std::string> names = subcommand_names(app);
+    const std::vector<std::string> names = subcommand_names(*where);
+    if (names.empty()) return fmt::format("{}unexpected argument \"{}\"; see --help", of, word);
     return fmt::format(
-        "unknown subcommand \"{}\"; {}", word,
+        "{}unknown subcommand \"{}\"; {}", of, word,
         did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
 }
 
-void Selection::add_options(CLI::App& app) {
+void Selection::add_set_options(CLI::App& app) {
     CLI::Option* events =
         app.add_option("-e,--event", events_,
                        "events, as in cycles,{instructions,cache-misses}; events in braces are "
@@ -180,13 +181,27 @@ void Selection::add_options(CLI::App& app) {
     app.add_option("-C,--cpu", cpus_, "CPUs, as in 0-3,8")
         ->type_name("CPUS")
         ->capture_default_str();
+    add_device(app, device_);
+}
+
+void Selection::add_options(CLI::App& app) {
+    add_set_options(app);
     app.add_option("-G,--cgroup", cgroup_,
                    "count only while tasks of this cgroup run, as in system.slice/cron.service")
         ->check(not_empty());
     app.add_option("--backend", backend_, "module, perfd (one read() per CPU) or auto")
         ->check(CLI::IsMember({"auto", "module", "perfd"}))
         ->capture_default_str();
-    add_device(app, device_);
+    app.add_option("--origin", origin_,
+                   "groups (which may take turns on a PMU), set (pinned events, opened by the "
+                   "module) or auto")
+        ->check(CLI::IsMember({"auto", "groups", "set"}))
+        ->capture_default_str();
+    CLI::Option* set = app.add_option("--set", set_, "the events and CPUs of a published set")
+                           ->check(not_empty())
+                           ->type_name("SET");
+    for (const char* other : {"--event", "--all-cpus", "--cpu", "--cgroup", "--origin"})
+        set->excludes(app.get_option(other));
     app.add_flag("--quiet-cpus", mode_.quiet,
                  "do not wake idle CPUs; their counts are those of their last idle entry");
     app.add_flag("--skip-isolated", mode_.skip_isolated,
@@ -195,14 +210,21 @@ void Selection::add_options(CLI::App& app) {
 
 metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpec> first) const {
     metagroup::MetaGroup::Options options;
+    options.set = set_;
     options.groups = std::move(first);
-    if (!events_.empty() || options.groups.empty()) {
-        auto events = divide_weak(metagroup::parse_events(
-            events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ","))));
-        std::ranges::move(events, std::back_inserter(options.groups));
+    if (set_.empty()) {
+        if (!events_.empty() || options.groups.empty()) {
+            auto events = divide_weak(metagroup::parse_events(
+                events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ","))));
+            std::ranges::move(events, std::back_inserter(options.groups));
+        }
+        options.cpus = metagroup::CpuList::parse(cpus_);
     }
-    options.cpus = metagroup::CpuList::parse(cpus_);
     using metagroup::Backend;
+    using metagroup::Origin;
+    static const std::map<std::string, Origin> origins{
+        {"auto", Origin::automatic}, {"groups", Origin::groups}, {"set", Origin::set}};
+    options.origin = origins.at(origin_);
     static const std::map<std::string, Backend> backends{
         {"auto", Backend::automatic}, {"module", Backend::module}, {"perfd", Backend::per_fd}};
     options.backend = backends.at(backend_);

@@ -15,10 +15,12 @@
 
 namespace tool {
 
-// The events, CPUs and backend to count with.
+// The events, CPUs and backend to count with, or the published set.
 class Selection {
   public:
     void add_options(CLI::App& app);
+    // Those of a set: events, CPUs and the device.
+    void add_set_options(CLI::App& app);
 
     // Empty: all tasks.
     const std::string& cgroup() const { return cgroup_; }
@@ -32,6 +34,8 @@ class Selection {
     std::string cpus_ = "online";
     std::string cgroup_;
     std::string backend_ = "auto";
+    std::string origin_ = "auto";
+    std::string set_;
     std::string device_ = PERF_METAGROUP_DEVICE;
     metagroup::Mode mode_;
 };

@@ -102,9 +102,12 @@ class TextReport final : public Report {
 
     void overhead(const Overhead& overhead) override {
         const auto us = [](std::uint64_t ns) { return static_cast<double>(ns) / 1e3; };
-        print(" {} sweeps by {}: {:.1f} us each (p50; p99 {:.1f}), inter-CPU skew {:.1f} us (p50)",
-              overhead.sweeps(), subject_.backend, us(overhead.duration.quantile(0.5)),
-              us(overhead.duration.quantile(0.99)), us(overhead.skew.quantile(0.5)));
+        const std::string of =
+            subject_.origin == "groups" ? "" : fmt::format(" ({})", subject_.origin);
+        print(
+            " {} sweeps by {}{}: {:.1f} us each (p50; p99 {:.1f}), inter-CPU skew {:.1f} us (p50)",
+            overhead.sweeps(), subject_.backend, of, us(overhead.duration.quantile(0.5)),
+            us(overhead.duration.quantile(0.99)), us(overhead.skew.quantile(0.5)));
         if (overhead.deadlines > 0) print("\n {} deadlines of a stream", overhead.deadlines);
         print("\n {:.2f} % of one CPU used", 100 * overhead.cpu_use);
         if (const Histogram& late = overhead.lateness; late.count() > 0) {
@@ -352,6 +355,7 @@ class JsonReport final : public Report {
     void overhead(const Overhead& overhead) override {
         Json line{{"self",
                    {{"backend", subject_.backend},
+                    {"origin", subject_.origin},
                     {"sweeps", overhead.sweeps()},
                     {"deadlines", overhead.deadlines},
                     {"missed-ticks", overhead.missed},

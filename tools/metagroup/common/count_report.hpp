@@ -21,6 +21,7 @@ struct Subject {
     std::string target;  // 'system wide', or the command
     std::string cgroup;  // empty: all tasks
     std::string backend;
+    std::string origin;
 };
 
 class Report {

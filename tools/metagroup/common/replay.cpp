@@ -64,7 +64,7 @@ Replay::Replay(const Options& options, AggrMode mode,
 
 void Replay::print_counts(const CountOutput& format, Output& output) {
     const auto counts = format.make_report(
-        output, {rows_, analysis_.columns(), analysis_.metrics(), file_, "", ""});
+        output, {rows_, analysis_.columns(), analysis_.metrics(), file_, "", "", ""});
     analysis_.run([&](double end, const Totals& totals) { counts->interval(end, totals); });
     if (in_intervals_) return;
     Mean seconds;

@@ -107,7 +107,7 @@ void add_info(prometheus::Registry& registry, const char* name, const char* help
 }  // namespace
 
 Counters::Counters(metagroup::MetaGroup::Options options)
-    : cpus_(options.cpus.value()), live_(metagroup::LiveGroup::open(std::move(options))) {
+    : live_(metagroup::LiveGroup::open(std::move(options))) {
     for (const metagroup::GroupSpec& spec : live_.group().groups()) {
         std::vector<Event>& events = groups_.emplace_back();
         for (const metagroup::EventSpec& event : spec.events) {
@@ -162,7 +162,8 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::string& version
       cpu_seconds_(
           add_counter(registry_, "process_cpu_seconds_total", "CPU time used by this program.")) {
     add_info(registry_, "metagroup_backend_info", "The backend that reads the counters.",
-             {{"backend", backend_}});
+             {{"backend", backend_},
+              {"origin", std::string(to_string(counters_.live().group().origin()))}});
     add_info(registry_, "metagroup_build_info", "The program.", {{"version", version}});
 }
 

@@ -48,13 +48,12 @@ class Counters {
     const std::vector<Member>& members() const { return members_; }
     // By group.
     const std::vector<std::vector<Event>>& groups() const { return groups_; }
-    const metagroup::CpuList& cpus() const { return cpus_; }
+    const metagroup::CpuList& cpus() const { return live_.group().cpus(); }
     const metagroup::LiveGroup& live() const { return live_; }
 
   private:
     void find_members();
 
-    metagroup::CpuList cpus_;
     metagroup::LiveGroup live_;
     std::vector<std::vector<Event>> groups_;
     std::vector<Member> members_;

@@ -67,6 +67,7 @@ constexpr auto kFeatures = std::to_array<Bit>({
     {PERF_METAGROUP_FEATURE_SKIP_ISOLATED, "skip-isolated"},
     {PERF_METAGROUP_FEATURE_STREAM, "stream"},
     {PERF_METAGROUP_FEATURE_SET, "set"},
+    {PERF_METAGROUP_FEATURE_NAME, "name"},
 });
 
 // The whole file without blanks at its end.

@@ -5,12 +5,11 @@
 #pragma once
 
 #include <filesystem>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace tool {
+#include "common/facts.hpp"
 
-using Json = nlohmann::ordered_json;
+namespace tool {
 
 Json kernel_facts(const std::filesystem::path& root = "/");
 Json cpu_facts(const std::filesystem::path& root = "/");

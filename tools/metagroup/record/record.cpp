@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <fstream>
 #include <memory>
+#include <metagroup/error.hpp>
 #include <metagroup/recording_writer.hpp>
 #include <metagroup/stream.hpp>
 #include <optional>
@@ -111,6 +112,21 @@ void keep_old(const std::string& file) {
                                 "cannot rename " + file + " to " + old);
 }
 
+// A set that was joined has the read format that it was published with.
+MetaGroup open(const MetaGroup::Options& options) {
+    MetaGroup group = MetaGroup::open(options);
+    metagroup::Snapshot snapshot;
+    if (!options.set.empty()) group.read(snapshot);
+    for (const metagroup::MemberView member : snapshot) {
+        if ((member.read_format() & metagroup::ReadFormat::id) != 0) continue;
+        throw metagroup::Error(metagroup::Cause::unsupported_event, EINVAL,
+                               {fmt::format("cannot record set \"{}\"", options.set),
+                                "it was published without identifiers (PERF_FORMAT_ID)",
+                                "publish it by \"metagroup set create\""});
+    }
+    return group;
+}
+
 class Record {
   public:
     explicit Record(const RecordOptions& options);
@@ -144,7 +160,7 @@ class Record {
 
 Record::Record(const RecordOptions& options)
     : options_(options),
-      group_(MetaGroup::open(options.counted())),
+      group_(open(options.counted())),
       stream_(Stream::start(group_, options.stream())),
       writer_(open_file()),
       timing_(stream_.period_ns(), common(), options.ring_size / 64),

@@ -13,6 +13,7 @@
 #include <metagroup/cpu_list.hpp>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -63,11 +64,13 @@ void StatOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
     app.add_flag("-d,--detailed", detail,
-                 "count caches as well; -dd more of them and TLBs, -ddd prefetches");
+                 "count caches as well; -dd more of them and TLBs, -ddd prefetches")
+        ->excludes(app.get_option("--set"));
     CLI::Option* requested =
         app.add_option("-M,--metrics", metrics,
                        "metrics or groups of them, as in IPC,power; see metagroup list -M")
             ->check(not_empty())
+            ->excludes(app.get_option("--set"))
             ->type_name("METRICS");
     add_metric_directory(app, metric_directory);
     replay.add_option(app);
@@ -129,9 +132,14 @@ struct Supported {
         }
         if (index.empty()) options.groups = groups;  // opening them says why
     }
+    // Those of a published set are known only now.
+    std::span<const metagroup::GroupSpec> all(const MetaGroup& group) const {
+        return groups.empty() ? group.groups() : groups;
+    }
     // With indices of all groups.
     std::vector<MetaGroup::Member> members(const MetaGroup& group) const {
         std::vector<MetaGroup::Member> members(group.members().begin(), group.members().end());
+        if (index.empty()) return members;
         for (MetaGroup::Member& member : members)
             member.group = index[member.group];
         return members;
@@ -150,13 +158,14 @@ class Stat {
           requested_(options.requested_metrics()),
           selected_(options.selected(requested_)),
           group_(MetaGroup::open(selected_.options)),
-          rows_(options.mode, selected_.options.cpus.value()),
-          totals_(selected_.groups, selected_.members(group_), rows_, !options.no_merge),
+          rows_(options.mode, group_.cpus()),
+          totals_(selected_.all(group_), selected_.members(group_), rows_, !options.no_merge),
           metrics_(totals_.columns(), defined_metrics(requested_, totals_.columns())),
           report_(options.output.make_report(
               output_,
               {rows_, totals_.columns(), metrics_, words(options.command),
-               options.selection.cgroup(), std::string(metagroup::to_string(group_.backend()))})) {}
+               options.selection.cgroup(), std::string(metagroup::to_string(group_.backend())),
+               std::string(metagroup::to_string(group_.origin()))})) {}
 
     int run();
     // Sleeps until the deadline, the end of the command, or a signal that ends counting.

@@ -152,9 +152,8 @@ void Figures::add_row(std::vector<Cell>& cells, const Totals& totals, std::size_
 }
 
 Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, std::string method)
-    : cpus_(options.cpus.value()),
-      live_(metagroup::LiveGroup::open(options)),
-      rows_(mode, cpus_),
+    : live_(metagroup::LiveGroup::open(options)),
+      rows_(mode, live_.group().cpus()),
       totals_(live_.group(), rows_),
       figures_(totals_.columns()),
       method_(std::move(method)) {}
@@ -193,7 +192,8 @@ void Sampler::follow_hotplug() {
     if (stream_) live_.read();
     count_online();
     // A stream keeps the groups open that reopen() closes.
-    const bool restarts = stream_ && !live_.offline().empty() &&
+    const bool restarts = stream_ && live_.group().origin() == metagroup::Origin::groups &&
+                          !live_.offline().empty() &&
                           !live_.offline().intersect(metagroup::CpuList::online()).empty();
     if (restarts) pause();
     if (live_.reopen()) totals_ = Totals(live_.group(), rows_);
@@ -203,7 +203,7 @@ void Sampler::follow_hotplug() {
 void Sampler::count_online() {
     update_.online.assign(rows_.places().size(), 0);
     const metagroup::CpuList offline = live_.offline();
-    for (const int cpu : cpus_) {
+    for (const int cpu : live_.group().cpus()) {
         if (!offline.contains(cpu)) ++update_.online[rows_.index_of(cpu)];
     }
 }

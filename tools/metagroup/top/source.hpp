@@ -170,7 +170,6 @@ class Sampler : public Source {
     void follow_hotplug();
     void count_online();
 
-    metagroup::CpuList cpus_;
     metagroup::LiveGroup live_;
     Aggregation rows_;
     Totals totals_;
