@@ -307,6 +307,7 @@ LiveGroup open(const char* events) {
     metagroup::MetaGroup::Options options;
     options.groups = metagroup::parse_events(events);
     options.backend = backend;
+    options.origin = metagroup::Origin::groups;  // which do not come back by themselves
     return LiveGroup::open(options);
 }
 

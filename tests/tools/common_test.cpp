@@ -162,8 +162,8 @@ class Interval {
         : groups_(metagroup::parse_events(grouped ? "{" + std::string(kEvents) + "}" : kEvents)),
           older_(snapshot(1)),
           newer_(snapshot(2)),
-          report_(make_report(output_,
-                              {rows_, totals_.columns(), metrics_, "system wide", "", "module"})) {}
+          report_(make_report(output_, {rows_, totals_.columns(), metrics_, "system wide", "",
+                                        "module", "groups"})) {}
 
     void show() {
         totals_.clear();

@@ -294,23 +294,28 @@ TEST_CASE("stat names a CPU that went offline while it counted", "[machine]") {
     const std::array<std::pair<const char*, const char*>, 2> cases{
         {{"cpu-clock", "not counted from then on"},
          {"{cpu-clock,page-faults}", "its counts are not included; use -I"}}};
-    for (const std::string backend : {"module", "perfd"}) {
+    for (const std::string way : {"module", "perfd"}) {
         for (const auto& [events, consequence] : cases) {
             const Outcome outcome =
-                run_tool("stat --backend " + backend + " -e '" + events + "' -- sh -c 'echo 0 >" +
-                         online + "'; echo 1 >" + online);
-            CAPTURE(backend, outcome.text);
+                run_tool("stat --origin groups --backend " + way + " -e '" + events +
+                         "' -- sh -c 'echo 0 >" + online + "'; echo 1 >" + online);
+            CAPTURE(way, outcome.text);
             CHECK_THAT(outcome.text,
                        ContainsSubstring("CPU " + number + " went offline: " + consequence));
         }
     }
+    CHECK_THAT(run_tool("stat --origin set -e '{cpu-clock,page-faults}' -- sh -c 'echo 0 >" +
+                        online + "'; echo 1 >" + online)
+                   .text,
+               ContainsSubstring("CPU " + number + " went offline: not counted from then on"));
 }
 
 TEST_CASE("A group larger than its PMU is not counted by stat, the others are", "[machine]") {
     if (!std::filesystem::exists(kTestPmu)) SKIP("metagroup_testpmu is not loaded");
     for (const char* backend : {"module", "perfd"}) {
-        const auto lines = json_lines(tool_output("stat -j --timeout 100ms -e '" + group_of(5) +
-                                                  ",cpu-clock' --backend " + backend));
+        const auto lines =
+            json_lines(tool_output("stat -j --timeout 100ms -e '" + group_of(5) +
+                                   ",cpu-clock' --origin groups --backend " + backend));
         for (std::size_t event = 0; event < 5; ++event) {
             CHECK(lines.at(event).at("counter-value") == "<not counted>");
             CHECK(lines.at(event).at("pcnt-running") == 0);
@@ -318,7 +323,7 @@ TEST_CASE("A group larger than its PMU is not counted by stat, the others are", 
         CHECK(lines.at(5).at("counter-value").get<double>() > 0);
         CHECK(lines.at(5).at("pcnt-running") == 100);
     }
-    CHECK_THAT(tool_output("stat --timeout 100ms -e '" + group_of(5) + "'"),
+    CHECK_THAT(tool_output("stat --origin groups --timeout 100ms -e '" + group_of(5) + "'"),
                ContainsSubstring("<not counted>"));
 }
 
@@ -328,7 +333,7 @@ TEST_CASE("Groups that take turns on their PMU are estimated by stat, with the p
     for (const char* backend : {"module", "perfd"}) {
         const auto lines =
             json_lines(tool_output("stat -j -A -C 0 --timeout 500ms -e '" + group_of(3) + ',' +
-                                   group_of(3) + "' --backend " + backend));
+                                   group_of(3) + "' --origin groups --backend " + backend));
         for (std::size_t event = 0; event < 6; ++event) {
             const auto& line = lines.at(event);
             const double counted = line.at("pcnt-running");

@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: MIT
+// Sets by the library, in a kernel that has the module.
+#include <sys/stat.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
+#include <metagroup/delta.hpp>
+#include <metagroup/device.hpp>
+#include <metagroup/live_group.hpp>
+#include <metagroup/metagroup.hpp>
+#include <metagroup/published_set.hpp>
+#include <metagroup/stream.hpp>
+#include <thread>
+
+#include "support/cpus.hpp"
+#include "support/process.hpp"
+#include "support/settings.hpp"
+
+using namespace std::chrono_literals;
+using metagroup::Cause;
+using metagroup::CpuList;
+using metagroup::Delta;
+using metagroup::Device;
+using metagroup::Error;
+using metagroup::LiveGroup;
+using metagroup::MetaGroup;
+using metagroup::Origin;
+using metagroup::Snapshot;
+using metagroup::Status;
+
+namespace test = metagroup::test;
+
+namespace {
+
+constexpr const char* kEvents = "{context-switches,page-faults,cpu-clock}";
+
+MetaGroup::Options options(Origin origin, const char* events = kEvents) {
+    MetaGroup::Options all;
+    all.groups = metagroup::parse_events(events);
+    all.origin = origin;
+    return all;
+}
+
+void need_names() {
+    if ((Device::open().info().features & PERF_METAGROUP_FEATURE_NAME) == 0)
+        SKIP("the module has no names of sets");
+}
+
+// A name that ends with this.
+struct Name {
+    explicit Name(const std::string& given, unsigned mode = 0440) : text(given) {
+        MetaGroup::Options what = options(Origin::set);
+        what.read_format |= metagroup::ReadFormat::id;
+        MetaGroup::open(what).publish(text, mode);
+    }
+    ~Name() { Device::open().unpublish(text); }
+    Name(const Name&) = delete;
+    Name& operator=(const Name&) = delete;
+    std::string text;
+};
+
+MetaGroup join(const std::string& name) {
+    MetaGroup::Options options;
+    options.set = name;
+    return MetaGroup::open(options);
+}
+
+}  // namespace
+
+TEST_CASE("Groups with siblings are a set by themselves, and single events are not") {
+    REQUIRE(MetaGroup::open(options(Origin::automatic)).origin() == Origin::set);
+    REQUIRE(MetaGroup::open(options(Origin::automatic, "cpu-clock")).origin() == Origin::groups);
+}
+
+TEST_CASE("Sets and groups that are opened side by side count the same between two sweeps") {
+    MetaGroup set = MetaGroup::open(options(Origin::set));
+    MetaGroup groups = MetaGroup::open(options(Origin::groups));
+    Snapshot outer_begin, inner_begin, inner_end, outer_end;
+    set.read(outer_begin);
+    groups.read(inner_begin);
+    test::touch_new_memory(100);
+    test::burn_ms(5);
+    groups.read(inner_end);
+    set.read(outer_end);
+    const Delta outer(outer_begin, outer_end);
+    const Delta inner(inner_begin, inner_end);
+    REQUIRE(outer.size() == inner.size());
+    std::uint64_t faults = 0;
+    for (std::size_t i = 0; i < outer.size(); ++i) {
+        REQUIRE(set.members()[i].cpu == groups.members()[i].cpu);
+        for (std::size_t event = 0; event < 2; ++event)
+            REQUIRE(inner[i].raw(event).value() <= outer[i].raw(event).value());
+        faults += inner[i].raw(1).value();
+    }
+    REQUIRE(faults >= 100);
+}
+
+TEST_CASE("A set that is stopped shows the same until it is started") {
+    MetaGroup set = MetaGroup::open(options(Origin::set));
+    Snapshot first, second;
+    set.disable();
+    set.read(first);
+    test::burn_ms(3);
+    set.read(second);
+    REQUIRE(second[0].status() == Status::off);
+    REQUIRE(Delta(first, second)[0].raw(2) == 0);
+    set.enable();
+    test::burn_ms(3);
+    set.read(second);
+    REQUIRE(Delta(first, second)[0].raw(2) > 0);
+}
+
+TEST_CASE("A user who may open events but no attrs has a set by templates") {
+    const test::Paranoid level(2);
+    REQUIRE(::chmod(PERF_METAGROUP_DEVICE, 0666) == 0);
+    const int status = test::run_as(test::Identity::monitor, {}, [](auto) {
+        try {
+            auto device = Device::open();
+            device.open_set(metagroup::parse_events("cpu-clock").front().events);
+            return 1;
+        } catch (const Error& error) {
+            if (error.cause() != Cause::no_set_permission) return 2;
+        }
+        return MetaGroup::open(options(Origin::automatic)).origin() == Origin::set ? 0 : 3;
+    });
+    REQUIRE(::chmod(PERF_METAGROUP_DEVICE, 0600) == 0);
+    REQUIRE(status == 0);
+}
+
+TEST_CASE("An event that a set cannot have is named with its reason") {
+    auto device = Device::open();
+    auto events = metagroup::parse_events("{cpu-clock,page-faults}").front().events;
+    events[1].attr.sample_period = 1;
+    try {
+        device.open_set(events);
+        FAIL("it was opened");
+    } catch (const Error& error) {
+        REQUIRE_THAT(error.failed(), Catch::Matchers::ContainsSubstring("\"page-faults\""));
+        REQUIRE(error.cause() == Cause::unsupported_event);
+        REQUIRE(error.code().value() == EINVAL);
+    }
+}
+
+TEST_CASE("A set counts on when a CPU is back, and the delta shows the gap") {
+    if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
+    LiveGroup live = LiveGroup::open(options(Origin::automatic));
+    REQUIRE(live.group().origin() == Origin::set);
+    const std::size_t last = live.newest().size() - 1;
+    Snapshot before = live.newest();
+    {
+        const test::OfflineCpu gone(test::online_cpus().back());
+        live.read();
+        REQUIRE(live.offline() == CpuList({gone.cpu()}));
+        REQUIRE_FALSE(live.reopen());
+        REQUIRE(live.delta()[0].raw(2) > 0);
+    }
+    for (int tries = 0; tries < 200 && !live.offline().empty(); ++tries) {
+        std::this_thread::sleep_for(50ms);
+        live.read();
+        REQUIRE_FALSE(live.reopen());
+    }
+    REQUIRE(live.offline().empty());
+    REQUIRE(live.problem().empty());
+    test::burn_ms(5);
+    live.read();
+    const Delta whole(before, live.newest());
+    REQUIRE_FALSE(whole[0].gap());
+    REQUIRE(whole[last].gap());
+    REQUIRE(whole[last].raw(2) > 0);
+    REQUIRE_FALSE(live.delta()[last].gap());
+}
+
+TEST_CASE("A stream has the samples of a set") {
+    MetaGroup set = MetaGroup::open(options(Origin::set));
+    auto stream = metagroup::Stream::start(set, {.period = 5ms});
+    const test::BusyCpus busy;
+    std::size_t samples = 0;
+    for (int tries = 0; tries < 100 && samples < 2 * set.members().size(); ++tries) {
+        std::this_thread::sleep_for(50ms);
+        for (const metagroup::Deadline& deadline : stream.read())
+            for (const metagroup::Sample& sample : deadline)
+                samples += sample.nr() == 3 ? 1 : 0;
+    }
+    REQUIRE(samples >= 2 * set.members().size());
+}
+
+TEST_CASE("A published set outlives who published it, and is joined by name") {
+    need_names();
+    const Name name("library");
+    REQUIRE(metagroup::published_set("library").value().cpus == CpuList::online());
+    MetaGroup joined = join("library");
+    REQUIRE(joined.origin() == Origin::name);
+    REQUIRE(joined.cpus() == CpuList::online());
+    REQUIRE(to_string(joined.groups().front()) == kEvents);
+    Snapshot first, second;
+    joined.read(first);
+    test::burn_ms(3);
+    joined.read(second);
+    REQUIRE(Delta(first, second).size() == CpuList::online().size());
+    REQUIRE(Delta(first, second)[0].raw(2) > 0);
+    const auto all = metagroup::published_sets();
+    REQUIRE(all.size() == 1);
+    REQUIRE(all.front().users == 1);
+}
+
+TEST_CASE("An unknown name is refused with similar ones") {
+    need_names();
+    const Name name("library");
+    try {
+        join("librari");
+        FAIL("it was joined");
+    } catch (const Error& error) {
+        REQUIRE(error.cause() == Cause::no_such_set);
+        REQUIRE_THAT(error.remedy(), Catch::Matchers::ContainsSubstring("\"library\""));
+    }
+}
+
+TEST_CASE("A name that is taken is refused") {
+    need_names();
+    const Name name("library");
+    MetaGroup other = MetaGroup::open(options(Origin::set));
+    try {
+        other.publish("library");
+        FAIL("it was published");
+    } catch (const Error& error) {
+        REQUIRE(error.cause() == Cause::set_exists);
+    }
+}
