@@ -47,7 +47,8 @@ class Completion {
     void option_names() const;
     void subcommands() const;
     void values(const CLI::Option& option, std::string_view head, std::string_view word) const;
-    void positional() const;
+    // The one that the next word is of; nullptr if there is none.
+    const CLI::Option* positional() const;
 
     const CLI::App* app_;
     std::string word_;
@@ -104,8 +105,10 @@ void Completion::skip(const std::string& word) {
     } else if (const CLI::App* sub = positionals_ == 0 ? find_subcommand(*app_, word) : nullptr) {
         app_ = sub;
     } else {
+        const CLI::Option* option = positional();
+        // The rest belongs to the command.
+        options_end_ |= option == nullptr || option->get_type_name().starts_with("COMMAND");
         ++positionals_;
-        options_end_ = true;  // the rest belongs to the command
     }
 }
 
@@ -120,7 +123,7 @@ void Completion::print() const {
         return;
     }
     subcommands();
-    positional();
+    if (const CLI::Option* option = positional()) values(*option, "", word_);
 }
 
 void Completion::option_names() const {
@@ -142,13 +145,14 @@ void Completion::subcommands() const {
             offer("", word_, sub->get_name(), sub->get_description());
 }
 
-void Completion::positional() const {
+const CLI::Option* Completion::positional() const {
     std::size_t passed = 0;
     for (const CLI::Option* option : options_of(*app_)) {
         if (!option->get_positional()) continue;
         passed += static_cast<std::size_t>(option->get_items_expected_max());
-        if (positionals_ < passed) return values(*option, "", word_);
+        if (positionals_ < passed) return option;
     }
+    return nullptr;
 }
 
 void Completion::values(const CLI::Option& option, std::string_view head,
