@@ -247,6 +247,17 @@ bool mg_event_needs_read(const struct perf_event *event)
 	}
 }
 
+/* Later kernels rewrite attr.type to that of the clock's own PMU, which has a name. */
+static bool mg_event_is_named_clock(const struct perf_event *event, u64 config, const char *name)
+{
+	const struct pmu *pmu = event->pmu;
+
+	if (event->attr.config != config)
+		return false;
+	return event->attr.type == PERF_TYPE_SOFTWARE ||
+	       (!pmu->module && pmu->name && !strcmp(pmu->name, name));
+}
+
 /**
  * mg_event_is_clock - check whether mg_write_clocks() can write the count
  * @event:	an event
@@ -257,9 +268,9 @@ bool mg_event_needs_read(const struct perf_event *event)
  */
 bool mg_event_is_clock(const struct perf_event *event)
 {
-	return event->attr.type == PERF_TYPE_SOFTWARE && !event->attr.sample_period &&
-	       (event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
-		event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+	return !event->attr.sample_period &&
+	       (mg_event_is_named_clock(event, PERF_COUNT_SW_CPU_CLOCK, "cpu_clock") ||
+		mg_event_is_named_clock(event, PERF_COUNT_SW_TASK_CLOCK, "task_clock"));
 }
 
 /*

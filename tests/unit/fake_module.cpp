@@ -30,11 +30,6 @@ std::uint64_t now_ns() {
            static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-int fail(int error) {
-    errno = error;
-    return -1;
-}
-
 bool is_device(int fd) {
     struct stat device {};
     struct stat file {};

@@ -6,6 +6,7 @@
 #include <linux/perf_metagroup.h>
 
 #include <array>
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -16,6 +17,12 @@
 #include <vector>
 
 namespace metagroup::test {
+
+/// What a system call returns with this errno.
+inline int fail(int error) {
+    errno = error;
+    return -1;
+}
 
 /// While it lives, opening path() opens the fake device. One at a time.
 class FakeModule {

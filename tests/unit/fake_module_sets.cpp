@@ -14,11 +14,6 @@
 namespace metagroup::test {
 namespace {
 
-int fail(int error) {
-    errno = error;
-    return -1;
-}
-
 template <typename Object>
 const Object* at(__u64 address) {
     // The ABI carries addresses as numbers. NOLINTNEXTLINE(performance-no-int-to-ptr)
