@@ -217,6 +217,7 @@ class World {
         for (std::size_t i = 0; i < kGroups; ++i)
             options.groups.push_back(two[i % two.size()]);
         options.backend = Backend::module;
+        options.origin = metagroup::Origin::groups;  // a stopped set hides that a CPU is offline
         options.start_disabled = true;
         return MetaGroup::open(options);
     }
