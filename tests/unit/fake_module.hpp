@@ -18,7 +18,7 @@
 
 namespace metagroup::test {
 
-/// What a system call returns with this errno.
+/// Sets errno, as a system call that fails, and returns what it returns.
 inline int fail(int error) {
     errno = error;
     return -1;
