@@ -3,6 +3,7 @@
 // message.
 #include "metagroup.h"
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <concepts>
@@ -55,10 +56,10 @@ static_assert(static_cast<int>(Backend::per_fd) == METAGROUP_BACKEND_PER_FD);
 static_assert(PERF_METAGROUP_SKIPPED == METAGROUP_SKIPPED);
 
 // A message that is too long is cut off: an error must not need memory.
-thread_local char message[1024];
+thread_local std::array<char, 1024> message;
 
 int fail(int error, const char* text) noexcept {
-    (void)std::snprintf(message, sizeof message, "%s", text);
+    (void)std::snprintf(message.data(), message.size(), "%s", text);
     errno = error;
     return -1;
 }
@@ -120,7 +121,7 @@ int give(const std::optional<Value>& value, Value* to) noexcept {
 }  // namespace
 
 const char* metagroup_error_message() {
-    return message;
+    return message.data();
 }
 
 const char* metagroup_version() {
@@ -132,7 +133,7 @@ metagroup_config* metagroup_config_new() {
 }
 
 void metagroup_config_free(metagroup_config* config) {
-    delete config;
+    const std::unique_ptr<metagroup_config> owner(config);
 }
 
 int metagroup_config_add_events(metagroup_config* config, const char* events) {
@@ -180,7 +181,7 @@ metagroup_group* metagroup_group_open(const metagroup_config* config) {
 }
 
 void metagroup_group_close(metagroup_group* group) {
-    delete group;
+    const std::unique_ptr<metagroup_group> owner(group);
 }
 
 metagroup_backend metagroup_group_get_backend(const metagroup_group* group) {
@@ -235,7 +236,7 @@ metagroup_snapshot* metagroup_snapshot_new() {
 }
 
 void metagroup_snapshot_free(metagroup_snapshot* snapshot) {
-    delete snapshot;
+    const std::unique_ptr<metagroup_snapshot> owner(snapshot);
 }
 
 int metagroup_group_read(metagroup_group* group, metagroup_snapshot* snapshot) {
@@ -297,7 +298,7 @@ metagroup_stream* metagroup_stream_start(metagroup_group* group, uint64_t period
 }
 
 void metagroup_stream_free(metagroup_stream* stream) {
-    delete stream;
+    const std::unique_ptr<metagroup_stream> owner(stream);
 }
 
 int metagroup_stream_wait(metagroup_stream* stream, int64_t timeout_ns) {

@@ -53,9 +53,8 @@ std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Option
     std::vector<MetaGroup::Member> members;
     for (std::size_t group = 0; group < cpus.size(); ++group) {
         const auto templates = open_templates(options.groups[group], cpus[group]);
-        std::vector<int> fds;
-        for (const EventGroup& event : templates)
-            fds.push_back(event.leader_fd());
+        std::vector<int> fds(templates.size());
+        std::ranges::transform(templates, fds.begin(), &EventGroup::leader_fd);
         std::uint32_t number = device
                                    .open_set(fds, {.cpus = cpus[group],
                                                    .follow = options.follow,

@@ -131,7 +131,7 @@ TEMPLATE_TEST_CASE("A reserved field that is set is refused", "", Detach, SetFor
 
 TEST_CASE("Unknown commands are refused") {
     const Meta meta;
-    for (const unsigned long command : {_IO(0xBD, 13), _IO(0xBD, 255), _IO(0x24, 0)})
+    for (const unsigned long command : {_IO(0xBD, 18), _IO(0xBD, 255), _IO(0x24, 0)})
         REQUIRE(meta.ioctl(command, nullptr) == -ENOTTY);
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("INFO shows the version, the features and the limits") {
     REQUIRE(info.features == (PERF_METAGROUP_FEATURE_FRAMED | PERF_METAGROUP_FEATURE_SWEEP |
                               PERF_METAGROUP_FEATURE_MAP | PERF_METAGROUP_FEATURE_QUIET |
                               PERF_METAGROUP_FEATURE_SKIP_ISOLATED | PERF_METAGROUP_FEATURE_STREAM |
-                              PERF_METAGROUP_FEATURE_SET));
+                              PERF_METAGROUP_FEATURE_SET | PERF_METAGROUP_FEATURE_NAME));
     REQUIRE(info.max_members >= 1024);
     REQUIRE(info.max_per_cpu >= 64);
     REQUIRE(info.max_snapshot >= 1024 * 1024);

@@ -169,7 +169,9 @@ TEST_CASE("An event that its PMU counts on another CPU cannot be in a set") {
     SetRequest request({faults(), attr});
     REQUIRE(request.open(meta) == -EINVAL);
     REQUIRE(request.arg.failed == 1);
-    REQUIRE(request.arg.failed_cpu == static_cast<unsigned>(online_cpus()[1]));
+    // The CPU of the caller is the first one that is tried.
+    REQUIRE(request.arg.failed_cpu > static_cast<unsigned>(online_cpus().front()));
+    REQUIRE(request.arg.failed_cpu <= static_cast<unsigned>(last));
     REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_OTHER_CPU);
     REQUIRE(open_set(meta, {faults(), attr}, {0}) == 0);
     REQUIRE(open_set(meta, {faults()}, {last}) == 0);
