@@ -68,6 +68,11 @@ inline void need_hardware() {
     if (!has_cycles()) SKIP("this machine has no hardware counters");
 }
 
+inline void need_module() {
+    if (::access("/sys/module/perf_metagroup/initstate", F_OK) != 0)
+        SKIP("the device is built into this kernel");
+}
+
 // Counts stand still while the CPU is idle.
 inline perf_event_attr core_or_skip(std::uint64_t read_format) {
     return or_skip(testpmu_core_event(read_format));

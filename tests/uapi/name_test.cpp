@@ -327,6 +327,7 @@ TEST_CASE("A uevent is sent when a name comes, and when it goes") {
 }
 
 TEST_CASE("The module cannot be removed while there is a name") {
+    need_module();
     const auto references = [] {
         int count = -1;
         std::ifstream("/sys/module/perf_metagroup/refcnt") >> count;

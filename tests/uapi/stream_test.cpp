@@ -343,6 +343,7 @@ TEST_CASE("A user without CAP_PERFMON has at most 64 streams, a user with it mor
 }
 
 TEST_CASE("A mapped ring keeps the module after its handle is closed") {
+    need_module();
     std::optional<MappedRing> ring;
     {
         const auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 1));
