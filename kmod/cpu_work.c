@@ -8,6 +8,7 @@
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/jiffies.h>
+#include <linux/rcupdate.h>
 #include <linux/smp.h>
 
 #include "compat/isolation.h"
@@ -36,8 +37,14 @@ static void mg_cpu_work_func(struct work_struct *item)
 /* An isolated CPU is interrupted: it has no time for kernel threads. */
 static bool mg_cpu_does_work(int cpu)
 {
-	return cpu_online(cpu) && cpu != raw_smp_processor_id() &&
-	       housekeeping_cpu(cpu, HK_TYPE_TICK) && housekeeping_cpu(cpu, HK_TYPE_DOMAIN);
+	bool does;
+
+	if (!cpu_online(cpu) || cpu == raw_smp_processor_id())
+		return false;
+	rcu_read_lock();	/* since 7.0 the masks may be replaced */
+	does = housekeeping_cpu(cpu, HK_TYPE_TICK) && housekeeping_cpu(cpu, HK_TYPE_DOMAIN);
+	rcu_read_unlock();
+	return does;
 }
 
 /**
