@@ -67,6 +67,9 @@ static int mg_attr_of_file(const struct file *file, struct perf_event *event,
 		return -EACCES;
 	}
 	mg_attr_for_counting(attr, &event->attr);
+	/* perf may have replaced the type, see mg_event_is_clock(). */
+	if (mg_event_is_clock(event))
+		attr->type = PERF_TYPE_SOFTWARE;
 	return 0;
 }
 

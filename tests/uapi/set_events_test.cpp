@@ -153,6 +153,20 @@ TEST_CASE("GET_EVENTS gives attrs that open the same events") {
     REQUIRE(events_of(meta, 0).size() == 2);
 }
 
+TEST_CASE("A clock of a template has the attr and the counter of one that an attr names") {
+    // Later kernels rewrite the type of both, to that of a PMU of their own.
+    const auto clock = GENERATE(PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK);
+    const perf_event_attr attr = software_event(clock, 0);
+    const Fd event(open_event(attr, -1, 0, -1));
+    const Meta by_attr, by_template;
+    REQUIRE(open_set(by_attr, {attr}, {0}) == 0);
+    REQUIRE(SetRequest(std::vector<int>{event.get()}, {0}).open(by_template) == 0);
+    const auto shown = events_of(by_template, 0).at(0);
+    REQUIRE(shown.type == PERF_TYPE_SOFTWARE);
+    REQUIRE(shown.config == clock);
+    REQUIRE(by_template.member(0).users == 2);
+}
+
 TEST_CASE("GET_EVENTS writes as much as there is room for, or says how many there are") {
     perf_event_attr second = clock_event();
     second.config2 = 7;
