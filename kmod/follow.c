@@ -10,6 +10,7 @@
 #include <linux/err.h>
 #include <linux/slab.h>
 
+#include "compat/workqueue.h"
 #include "control.h"
 #include "follow.h"
 #include "group.h"
@@ -185,7 +186,8 @@ static int mg_follow_online(unsigned int cpu, struct hlist_node *node)
 void mg_follow_update(struct mg_follow *follow)
 {
 	atomic_inc(&follow->round);
-	queue_work(system_long_wq, &follow->work);
+	/* No CPU has to have time for it. */
+	queue_work(system_dfl_wq, &follow->work);
 }
 
 /**

@@ -47,25 +47,30 @@ class Forever {
     Setting runtime_;
 };
 
-// The last CPU executes a real-time thread, until the end of this or for 20 seconds.
-class BusyLastCpu {
+// A CPU executes a real-time thread, which calls `first` before it spins, until the end of this or
+// for 20 seconds.
+class RealTimeCpu {
   public:
-    BusyLastCpu() {
+    explicit RealTimeCpu(int cpu, std::function<void()> first = nullptr)
+        : cpu_(cpu), first_(std::move(first)) {
         while (!runs_)
             std::this_thread::sleep_for(1ms);
     }
 
   private:
     void spin(const std::stop_token& stop) {
-        run_on(online_cpus().back());
+        run_on(cpu_);
         const sched_param priority{.sched_priority = 1};
         if (::sched_setscheduler(0, SCHED_FIFO, &priority)) std::terminate();
+        if (first_) first_();
         const auto end = std::chrono::steady_clock::now() + 20s;
         runs_ = true;
         while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
         }
     }
 
+    int cpu_;
+    std::function<void()> first_;
     Forever forever_;
     std::atomic<bool> runs_ = false;
     std::jthread thread_{[this](const std::stop_token& stop) { spin(stop); }};
@@ -89,7 +94,7 @@ TEST_CASE("A CPU has no part in a set whose events other sets have opened") {
     const Meta other;
     REQUIRE(open_set(other, clocks(4)) == 0);
     // Nor is the time long that a CPU has to begin.
-    const BusyLastCpu busy;
+    const RealTimeCpu busy(online_cpus().back());
     const auto took = time_of([] {
         const Meta meta;
         REQUIRE(open_set(meta, clocks(4)) == 0);
@@ -100,7 +105,7 @@ TEST_CASE("A CPU has no part in a set whose events other sets have opened") {
 TEST_CASE("A set is opened and closed on a CPU that a real-time thread never leaves") {
     if (is_real_time_kernel()) SKIP("the caller's timer may be one of that CPU");
     const OnFirstCpu here;
-    const BusyLastCpu busy;
+    const RealTimeCpu busy(online_cpus().back());
     const auto took = time_of([] {
         const Meta meta;
         REQUIRE(open_set(meta, clocks(4)) == 0);
@@ -114,7 +119,7 @@ TEST_CASE("A signal ends the opening of a set that a CPU does not begin") {
     const Meta meta;
     const auto four = distinct(4, testpmu_or_skip(0));
     {
-        const BusyLastCpu busy;
+        const RealTimeCpu busy(online_cpus().back());
         const long error = run_as(Identity::root, {}, [&](auto) {
             struct sigaction action {};
             action.sa_handler = [](int) {};
@@ -127,4 +132,26 @@ TEST_CASE("A signal ends the opening of a set that a CPU does not begin") {
     }
     // All counters are free again.
     REQUIRE(open_set(meta, distinct(4, testpmu_or_skip(0))) == 0);
+}
+
+TEST_CASE("A set follows while a real-time thread never leaves the CPU that has opened it") {
+    const auto cpus = online_cpus();
+    if (cpus.size() < 3) SKIP("needs 3 CPUs");
+    const OnFirstCpu here;
+    OfflineCpu offline(cpus.back());
+    const Meta meta;
+    std::atomic<long> error = 1;
+    const RealTimeCpu busy(cpus[1], [&] {
+        SetRequest request(clocks(1));
+        request.arg.flags = PERF_METAGROUP_SET_FOLLOW;
+        error = request.open(meta);
+    });
+    REQUIRE(error == 0);
+    offline.back();
+    const auto last = static_cast<unsigned>(cpus.size() - 1);
+    const auto took = time_of([&] {
+        for (int round = 0; round < 4000 && meta.member(last).generation == 0; ++round)
+            std::this_thread::sleep_for(5ms);
+    });
+    REQUIRE(took < 15s);
 }
