@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 
 #include <future>
+#include <metagroup/version.hpp>
 
 #include "export/scrape.hpp"
 #include "program.hpp"
@@ -90,7 +91,7 @@ TEST_CASE("A scrape has each event of each CPU, in base units") {
         CHECK(samples.contains("metagroup_group_running_seconds_total{cpu=\"" +
                                std::to_string(cpu) + "\",group=\"1\"}"));
     }
-    CHECK(samples.at("metagroup_build_info{version=\"" METAGROUP_VERSION "\"}") == 1);
+    CHECK(samples.at("metagroup_build_info{version=\"" METAGROUP_VERSION_STRING "\"}") == 1);
     CHECK(samples.at("metagroup_sweeps_total") == 1);
     CHECK(samples.at("metagroup_sweep_duration_seconds_count") == 1);
 }

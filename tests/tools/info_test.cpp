@@ -5,6 +5,7 @@
 #include <sys/utsname.h>
 
 #include <cctype>
+#include <metagroup/version.hpp>
 
 #include "info/info.hpp"
 #include "program.hpp"
@@ -67,7 +68,7 @@ TEST_CASE("info prints a page of aligned text about the machine") {
 
 TEST_CASE("The JSON of info has the versions, and the CPUs that are online") {
     const json all = report();
-    CHECK(all.at("program").at("version") == METAGROUP_VERSION);
+    CHECK(all.at("program").at("version") == METAGROUP_VERSION_STRING);
     CHECK(all.at("program").at("abi") == PERF_METAGROUP_ABI);
     CHECK(all.at("cpus").at("online") == metagroup::CpuList::online().to_string());
     CHECK(all.at("privileges").at("capabilities").is_array());
@@ -127,7 +128,7 @@ TEST_CASE("Without the module info reports that, with the remedy", "[no-module]"
 TEST_CASE("With the module info shows its version, ABI, limits and features", "[module]") {
     const json module = report().at("module");
     CHECK(module.at("loaded") == true);
-    CHECK(module.at("version") == METAGROUP_VERSION);
+    CHECK(module.at("version") == METAGROUP_VERSION_STRING);
     CHECK(module.at("device-exists") == true);
     CHECK(module.at("device-permissions") == "0600 0:0");
     CHECK(module.at("abi") == 1);

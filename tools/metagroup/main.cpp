@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <metagroup/version.hpp>
 #include <string>
 
 #include "common/command_line.hpp"
@@ -30,7 +31,7 @@ int main(int argc, char** argv) try {
         "Reads the performance counters of all CPUs, with one system call if the module "
         "perf_metagroup is loaded.",
         "metagroup");
-    app.set_version_flag("--version", METAGROUP_VERSION);
+    app.set_version_flag("--version", METAGROUP_VERSION_STRING);
     app.require_subcommand(1);
     app.failure_message(CLI::FailureMessage::simple);
     int status = 0;

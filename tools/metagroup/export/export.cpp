@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <memory>
 #include <metagroup/detail/unique_fd.hpp>
+#include <metagroup/version.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -112,7 +113,8 @@ void run(const ExportOptions& options) {
     Address address = parse_address(options.listen);
     // Before the threads of the server start, so that they inherit the mask.
     const Signals signals{SIGINT, SIGTERM};
-    const auto scrape = std::make_shared<Scrape>(options.selection.options(), METAGROUP_VERSION);
+    const auto scrape =
+        std::make_shared<Scrape>(options.selection.options(), METAGROUP_VERSION_STRING);
     const auto exposer = serve_on(address);
     exposer->RegisterCollectable(scrape);
     address.port = static_cast<std::uint16_t>(exposer->GetListeningPorts().at(0));

@@ -12,6 +12,7 @@
 #include <metagroup/device.hpp>
 #include <metagroup/error.hpp>
 #include <metagroup/metagroup.hpp>
+#include <metagroup/version.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -205,7 +206,7 @@ struct InfoOptions {
 };
 
 int info(const InfoOptions& options) {
-    Json report{{"program", {{"version", METAGROUP_VERSION}, {"abi", PERF_METAGROUP_ABI}}},
+    Json report{{"program", {{"version", METAGROUP_VERSION_STRING}, {"abi", PERF_METAGROUP_ABI}}},
                 {"kernel", kernel_facts()},
                 {"cpus", cpu_facts()},
                 {"privileges", privilege_facts()},

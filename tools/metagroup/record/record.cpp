@@ -16,6 +16,7 @@
 #include <metagroup/error.hpp>
 #include <metagroup/recording_writer.hpp>
 #include <metagroup/stream.hpp>
+#include <metagroup/version.hpp>
 #include <optional>
 #include <string>
 #include <system_error>
@@ -178,7 +179,7 @@ metagroup::RecordingWriter Record::open_file() const {
             {.events = stream_.events(),
              .period_ns = common() ? stream_.period_ns() : 0,
              .command = command_line(),
-             .version = "metagroup " METAGROUP_VERSION}};
+             .version = "metagroup " METAGROUP_VERSION_STRING}};
 }
 
 void Record::drain() {
