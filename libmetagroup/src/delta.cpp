@@ -44,6 +44,14 @@ std::optional<std::uint64_t> MemberDelta::elapsed_ns() const noexcept {
     return difference(older_time_, newer_.time_ns());
 }
 
+// The clocks of the two times differ a little.
+std::optional<std::uint64_t> MemberDelta::disabled_ns() const noexcept {
+    const auto elapsed = elapsed_ns();
+    const auto enabled = time_enabled();
+    if (!elapsed || !enabled) return std::nullopt;
+    return *elapsed > *enabled ? *elapsed - *enabled : 0;
+}
+
 std::optional<double> MemberDelta::scaled(std::size_t i) const noexcept {
     const auto count = raw(i);
     const auto enabled = time_enabled();

@@ -51,13 +51,15 @@ bool sets_are_better(const MetaGroup::Options& options) {
 std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Options& options,
                                          std::span<const CpuList> cpus) {
     std::vector<MetaGroup::Member> members;
+    const CpuList online = CpuList::online();
     for (std::size_t group = 0; group < cpus.size(); ++group) {
         const auto templates = open_templates(options.groups[group], cpus[group]);
         std::vector<int> fds(templates.size());
         std::ranges::transform(templates, fds.begin(), &EventGroup::leader_fd);
+        const bool follow = options.follow || cpus[group].intersect(online) == cpus[group];
         std::uint32_t number = device
                                    .open_set(fds, {.cpus = cpus[group],
-                                                   .follow = options.follow,
+                                                   .follow = follow,
                                                    .read_format = options.read_format})
                                    .first;
         for (const int cpu : cpus[group])

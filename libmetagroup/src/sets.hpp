@@ -16,7 +16,8 @@ std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& de
 /// True if sets bring something: CPUs are followed, or siblings need no descriptors.
 bool sets_are_better(const MetaGroup::Options& options);
 
-/// Opens a set for each group, on the CPUs of the same place in `cpus`.
+/// Opens a set for each group, on the CPUs of the same place in `cpus`. If all are online it
+/// follows them in any case: only the error of one that is offline would be lost by that.
 std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Options& options,
                                          std::span<const CpuList> cpus);
 

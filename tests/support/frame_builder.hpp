@@ -10,6 +10,7 @@
 #include <cstring>
 #include <metagroup/payload.hpp>
 #include <metagroup/snapshot.hpp>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -68,10 +69,16 @@ struct Frame {
     Bytes payload;
     std::uint32_t read_format = static_cast<std::uint32_t>(ReadFormat::group);
     std::uint32_t status = PERF_METAGROUP_OK;
+    std::optional<std::uint32_t> generation{};  // of a set
 };
 
+inline std::size_t header_size(const Frame& frame, std::uint32_t extra) {
+    return extra +
+           (frame.generation ? sizeof(perf_metagroup_set_record) : sizeof(perf_metagroup_record));
+}
+
 inline std::size_t frame_size(const Frame& frame, std::uint32_t extra) {
-    return (sizeof(perf_metagroup_record) + extra + frame.payload.size() + 63) / 64 * 64;
+    return (header_size(frame, extra) + frame.payload.size() + 63) / 64 * 64;
 }
 
 /// A FRAMED read. `extra` bytes are put into both headers, as a later kernel may. Frames are of one
@@ -98,7 +105,7 @@ inline Bytes framed(const std::vector<Frame>& frames, std::uint64_t begin = 1000
         const std::size_t start = bytes.size();
         perf_metagroup_record record{};
         record.frame = static_cast<__u32>(uniform ? stride : frame_size(frame, extra));
-        record.header = static_cast<__u16>(sizeof(record) + extra);
+        record.header = static_cast<__u16>(header_size(frame, extra));
         record.member = frame.member;
         record.cpu = frame.cpu;
         record.status = static_cast<__u16>(frame.status);
@@ -106,6 +113,7 @@ inline Bytes framed(const std::vector<Frame>& frames, std::uint64_t begin = 1000
         record.read_format = frame.read_format;
         record.size = static_cast<__u32>(frame.payload.size());
         append(bytes, record);
+        if (frame.generation) append(bytes, *frame.generation);
         bytes.resize(start + record.header);
         bytes.insert(bytes.end(), frame.payload.begin(), frame.payload.end());
         bytes.resize(start + record.frame, std::byte{0xA5});

@@ -19,6 +19,14 @@ Frame frame(std::uint32_t member, std::uint64_t time, std::uint64_t count,
     return {member, member, time, payload(timed, {{count}}, enabled, running), timed};
 }
 
+Frame frame_of_set(std::uint64_t time, std::uint64_t enabled, std::uint32_t generation,
+                   std::uint32_t status = PERF_METAGROUP_OK) {
+    Frame made = frame(0, time, enabled, enabled, enabled);
+    made.generation = generation;
+    made.status = status;
+    return made;
+}
+
 Frame frame_of(std::uint32_t format, const std::vector<Event>& events) {
     return {0, 0, 1, payload(format, events), format};
 }
@@ -58,6 +66,32 @@ TEST_CASE("a delta can be walked, also if the older snapshot has fewer or other 
     }
     CHECK(matches == std::vector{Match::ok, Match::joined, Match::ok, Match::joined});
     CHECK(counts == std::vector<std::optional<std::uint64_t>>{1, std::nullopt, 3, std::nullopt});
+}
+
+TEST_CASE("the time for which a CPU was offline is what its events were not enabled for") {
+    const Snapshot on = snapshot(framed({frame_of_set(100, 50, 0)}));
+    const Snapshot later = snapshot(framed({frame_of_set(200, 149, 0)}));
+    const Snapshot off = snapshot(framed({frame_of_set(300, 180, 0, PERF_METAGROUP_OFFLINE)}));
+    const Snapshot still = snapshot(framed({frame_of_set(400, 180, 0, PERF_METAGROUP_OFFLINE)}));
+    const Snapshot back = snapshot(framed({frame_of_set(500, 230, 1)}));
+    CHECK(Delta(on, later)[0].offline_ns() == 0);
+    CHECK(Delta(later, off)[0].offline_ns() == 69);
+    CHECK(Delta(off, still)[0].offline_ns() == 100);
+    CHECK(Delta(still, back)[0].offline_ns() == 50);
+    CHECK(Delta(on, back)[0].offline_ns() == 220);
+    CHECK(Delta(on, back)[0].raw(0) == 180);
+}
+
+TEST_CASE("without times, or in groups of other events, the time offline is not known") {
+    constexpr auto group = static_cast<std::uint32_t>(ReadFormat::group);
+    Frame gone = frame_of(group, {{1}});
+    gone.status = PERF_METAGROUP_OFFLINE;
+    const Snapshot older = snapshot(framed({frame_of(group, {{1}})}));
+    const Snapshot same = snapshot(framed({gone}));
+    CHECK_FALSE(Delta(older, same)[0].offline_ns());
+    gone.payload = payload(group, {{1}, {2}});
+    const Snapshot others = snapshot(framed({gone}));
+    CHECK_FALSE(Delta(older, others)[0].offline_ns());
 }
 
 TEST_CASE("a count that wraps at 64 bits is subtracted modulo 2^64") {

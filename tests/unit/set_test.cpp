@@ -19,6 +19,8 @@ using namespace metagroup;
 
 namespace {
 
+constexpr std::uint32_t kFollowed = PERF_METAGROUP_SET_TEMPLATES | PERF_METAGROUP_SET_FOLLOW;
+
 MetaGroup::Options options(const char* events) {
     MetaGroup::Options options;
     options.groups = parse_events(events);
@@ -44,7 +46,7 @@ TEST_CASE("groups with siblings are opened as sets, by templates that are closed
     MetaGroup mg = MetaGroup::open(options("{cpu-clock,page-faults},cs"));
     CHECK(mg.origin() == Origin::set);
     CHECK_THAT(mg.origin_reason(), ContainsSubstring("siblings"));
-    CHECK(module.set_flags == std::vector<std::uint32_t>(2, PERF_METAGROUP_SET_TEMPLATES));
+    CHECK(module.set_flags == std::vector<std::uint32_t>(2, kFollowed));
     CHECK(module.batches.empty());
     const CpuList online = CpuList::online();
     CHECK(mg.cpus() == online);
@@ -64,6 +66,22 @@ TEST_CASE("groups with siblings are opened as sets, by templates that are closed
         CHECK(delta[i].raw(0));
     }
     CHECK(delta[0].raw(0) > 0);
+}
+
+TEST_CASE("a CPU that is not online is an error of a set, unless it is to be followed") {
+    need_software_events();
+    FakeModule module;
+    module.sets = true;
+    MetaGroup::Options wanted = options("{cpu-clock,cs}");
+    wanted.cpus = CpuList({CpuList::online().cpus().front(), 4000});
+    wanted.origin = Origin::set;
+    module.set_errno = ENODEV;
+    CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::cpu_offline);
+    wanted.follow = true;
+    module.set_errno = 0;
+    const MetaGroup mg = MetaGroup::open(wanted);
+    CHECK(mg.cpus() == *wanted.cpus);
+    CHECK(module.set_flags == std::vector{std::uint32_t{PERF_METAGROUP_SET_TEMPLATES}, kFollowed});
 }
 
 TEST_CASE("groups are not opened as sets where that brings nothing or was not requested") {
@@ -140,8 +158,7 @@ TEST_CASE("a live group of a set is not opened again") {
     module.sets = true;
     LiveGroup live = LiveGroup::open(options("cpu-clock"));
     CHECK(live.group().origin() == Origin::set);
-    CHECK(module.set_flags ==
-          std::vector<std::uint32_t>{PERF_METAGROUP_SET_TEMPLATES | PERF_METAGROUP_SET_FOLLOW});
+    CHECK(module.set_flags == std::vector{kFollowed});
     CHECK_FALSE(live.reopen());
     CHECK(live.problem().empty());
     live.read();

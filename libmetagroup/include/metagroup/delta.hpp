@@ -34,6 +34,14 @@ class METAGROUP_API MemberDelta {
         return match_ == Match::ok &&
                MemberView::generation_before(older_, newer_.record_.header) != newer_.generation();
     }
+    /// Nanoseconds in between for which the CPU of a member that was enabled all the time was
+    /// offline, and its events were not opened anew yet; 0 if it was online. They are in neither
+    /// counts nor times.
+    [[nodiscard]] std::optional<std::uint64_t> offline_ns() const noexcept {
+        if (match_ != Match::ok) return std::nullopt;
+        if (!gap() && newer_.status() != Status::offline) return 0;
+        return disabled_ns();
+    }
     /// Nanoseconds between the two readings of this member.
     [[nodiscard]] std::optional<std::uint64_t> elapsed_ns() const noexcept;
     /// Nanoseconds for which the member was enabled in between.
@@ -76,6 +84,8 @@ class METAGROUP_API MemberDelta {
         if (word == 0) return std::nullopt;
         return difference_at(word);
     }
+    // Nothing if the read format lacks the time.
+    [[nodiscard]] std::optional<std::uint64_t> disabled_ns() const noexcept;
     // Of the record at `offset` of the newer snapshot. That of the older is usually at
     // `older_offset`, SIZE_MAX for none.
     MemberDelta(const SnapshotView& older, std::size_t older_offset, const SnapshotView& newer,

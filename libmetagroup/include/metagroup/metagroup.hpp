@@ -45,7 +45,8 @@ METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 /// The source of the counts. Snapshots are the same, but the events of a set are pinned, each by
 /// itself: they are never multiplexed, and others cannot have their counters. They need neither
 /// descriptors nor a sweep that was interrupted, share counters with other sets that count the
-/// same, and have identifiers of the module's own.
+/// same, have identifiers of the module's own, and go on when a CPU that was offline is back:
+/// MemberDelta::gap().
 enum class Origin {
     automatic,  ///< `set` where it brings something and can be had, else `groups`
     groups,     ///< event groups of perf_event_open(2), which may take turns on the PMU
@@ -69,13 +70,13 @@ class METAGROUP_API MetaGroup {
         /// run.
         std::string cgroup{};
         Backend backend = Backend::automatic;
-        /// `automatic` takes sets if the CPUs are followed, or a group has siblings, which would
-        /// need descriptors; and falls back to groups if a PMU has too few counters.
+        /// `automatic` takes sets if `follow` is set, or a group has siblings, which would need
+        /// descriptors; and falls back to groups if a PMU has too few counters.
         Origin origin = Origin::automatic;
         /// Join this published set; groups and CPUs are its own.
         std::string set{};
-        /// CPUs that go offline are counted again when they are back, which only sets do: see
-        /// LiveGroup. One that is offline when the set is opened is no error then.
+        /// Take sets for single events as well, since only sets count again on a CPU that is back;
+        /// see LiveGroup for groups. A CPU that is offline when a set is opened is no error then.
         bool follow = false;
         /// Do not count before enable().
         bool start_disabled = false;
