@@ -4,6 +4,7 @@
 #include <cstring>
 #include <metagroup/device.hpp>
 #include <metagroup/published_set.hpp>
+#include <stdexcept>
 #include <utility>
 
 #include "format.hpp"
@@ -43,22 +44,58 @@ Argument named(Call call, const char* verb, const std::string& name) {
     return argument;
 }
 
-// `event` names the one at fault, if there is one.
+std::vector<perf_event_attr> attrs_of(std::span<const EventSpec> events) {
+    std::vector<perf_event_attr> attrs;
+    for (const EventSpec& event : events)
+        attrs.push_back(event.attr);
+    return attrs;
+}
+
+// The event at fault; empty if there is none.
+std::string name_of(std::span<const EventSpec> events, std::size_t failed) {
+    return failed < events.size() ? detail::format("event \"{}\"", events[failed].name) : "";
+}
+
+std::string name_of(std::span<const int> templates, std::size_t failed) {
+    if (failed >= templates.size()) return {};
+    return detail::format("descriptor {} (number {} of {})", templates[failed], failed + 1,
+                          templates.size());
+}
+
+detail::Circumstances circumstances_of(std::uint32_t reason, std::uint32_t flags) {
+    detail::Circumstances circumstances;
+    circumstances.reason = reason;
+    circumstances.templates = (flags & PERF_METAGROUP_SET_TEMPLATES) != 0;
+    return circumstances;
+}
+
+// It may have failed as perf_event_open(2) would.
+Call call_for(std::uint32_t reason, Call call) {
+    return reason == PERF_METAGROUP_REASON_REFUSED ? Call::open_event : call;
+}
+
 [[noreturn]] void fail_set(int error, const perf_metagroup_open_set& set,
                            const std::string& event) {
-    detail::Circumstances circumstances;
-    circumstances.reason = set.reason;
-    circumstances.templates = (set.flags & PERF_METAGROUP_SET_TEMPLATES) != 0;
+    detail::Circumstances circumstances = circumstances_of(set.reason, set.flags);
     std::string failed = detail::format("cannot open a set of {} events", set.nr_events);
     if (!event.empty()) failed = detail::format("cannot open {} in a set", event);
     if (set.failed_cpu != PERF_METAGROUP_NO_CPU) {
         circumstances.cpu = static_cast<int>(set.failed_cpu);
         failed += detail::format(" on CPU {}", circumstances.cpu);
     }
-    // It failed as perf_event_open(2) would.
-    const bool by_perf = set.reason == PERF_METAGROUP_REASON_REFUSED;
-    detail::throw_error(by_perf ? Call::open_event : Call::open_set, error, std::move(failed),
+    detail::throw_error(call_for(set.reason, Call::open_set), error, std::move(failed),
                         circumstances);
+}
+
+[[noreturn]] void fail_replacement(int error, const perf_metagroup_events& replacement,
+                                   const std::string& event) {
+    const bool of_member =
+        replacement.reason == PERF_METAGROUP_REASON_NONE && (error == ENOENT || error == EINVAL);
+    detail::throw_error(
+        call_for(replacement.reason, of_member ? Call::use_member : Call::open_set), error,
+        event.empty() ? detail::format("cannot replace the events of member {}", replacement.member)
+                      : detail::format("cannot open {} for member {}", event, replacement.member),
+        circumstances_of(replacement.reason, replacement.flags));
 }
 
 }  // namespace
@@ -78,9 +115,7 @@ NewMembers Device::open_set(perf_metagroup_open_set& set, const SetOptions& opti
 }
 
 NewMembers Device::open_set(std::span<const EventSpec> events, const SetOptions& options) {
-    std::vector<perf_event_attr> attrs;
-    for (const EventSpec& event : events)
-        attrs.push_back(event.attr);
+    const std::vector<perf_event_attr> attrs = attrs_of(events);
     perf_metagroup_open_set set{};
     set.events = address(attrs.data());
     set.nr_events = static_cast<__u32>(attrs.size());
@@ -88,9 +123,7 @@ NewMembers Device::open_set(std::span<const EventSpec> events, const SetOptions&
     const NewMembers members = open_set(set, options);
     if (members.count > 0) return members;
     const int error = errno;
-    fail_set(error, set,
-             set.failed < events.size() ? detail::format("event \"{}\"", events[set.failed].name)
-                                        : std::string());
+    fail_set(error, set, name_of(events, set.failed));
 }
 
 NewMembers Device::open_set(std::span<const int> templates, const SetOptions& options) {
@@ -101,11 +134,7 @@ NewMembers Device::open_set(std::span<const int> templates, const SetOptions& op
     const NewMembers members = open_set(set, options);
     if (members.count > 0) return members;
     const int error = errno;
-    fail_set(error, set,
-             set.failed < templates.size()
-                 ? detail::format("descriptor {} (number {} of {})", templates[set.failed],
-                                  set.failed + 1, templates.size())
-                 : std::string());
+    fail_set(error, set, name_of(templates, set.failed));
 }
 
 OperationTime Device::control(Operation operation, const std::optional<CpuList>& cpus) {
@@ -136,6 +165,37 @@ std::vector<perf_event_attr> Device::events(std::uint32_t member) const {
         if (result == 0 && argument.nr_events == attrs.size()) return attrs;
         attrs.resize(argument.nr_events);
     }
+}
+
+bool Device::set_events(perf_metagroup_events& replacement) {
+    if (replacement.nr_events == 0)
+        throw std::invalid_argument("a member needs at least one event");
+    replacement.size = sizeof(replacement);
+    replacement.failed = replacement.nr_events;
+    return device_ioctl(fd_, PERF_METAGROUP_IOC_SET_EVENTS, &replacement) == 0;
+}
+
+void Device::set_events(std::uint32_t member, std::span<const EventSpec> events) {
+    const std::vector<perf_event_attr> attrs = attrs_of(events);
+    perf_metagroup_events replacement{};
+    replacement.member = member;
+    replacement.events = address(attrs.data());
+    replacement.nr_events = static_cast<__u32>(attrs.size());
+    replacement.stride = sizeof(perf_event_attr);
+    if (set_events(replacement)) return;
+    const int error = errno;
+    fail_replacement(error, replacement, name_of(events, replacement.failed));
+}
+
+void Device::set_events(std::uint32_t member, std::span<const int> templates) {
+    perf_metagroup_events replacement{};
+    replacement.flags = PERF_METAGROUP_SET_TEMPLATES;
+    replacement.member = member;
+    replacement.events = address(templates.data());
+    replacement.nr_events = static_cast<__u32>(templates.size());
+    if (set_events(replacement)) return;
+    const int error = errno;
+    fail_replacement(error, replacement, name_of(templates, replacement.failed));
 }
 
 void Device::publish(const std::string& name, unsigned mode, std::optional<std::uint32_t> gid) {

@@ -167,6 +167,8 @@ constexpr std::array rules = {
          "open a new meta-group"),
     Rule(use_member, {ENOENT}, no_such_member, "the meta-group has no member of this number",
          "use the numbers that ATTACH returned"),
+    Rule(use_member, {EINVAL}, other, "it is an event group, and its events are not the module's",
+         "use the numbers that OPEN_SET or JOIN returned"),
     Rule(set_mode, {EUSERS}, too_many_quiet, "there are too many quiet meta-groups already",
          "close one, or do without"),
     Rule(read_device, {ENOSPC}, buffer_too_small, "the buffer has only {bytes} bytes",

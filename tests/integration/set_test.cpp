@@ -2,11 +2,13 @@
 // Sets by the library, in a kernel that has the module.
 #include <sys/stat.h>
 
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
 #include <metagroup/delta.hpp>
 #include <metagroup/device.hpp>
+#include <metagroup/event_group.hpp>
 #include <metagroup/live_group.hpp>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/published_set.hpp>
@@ -33,6 +35,7 @@ namespace test = metagroup::test;
 
 namespace {
 
+constexpr std::uint64_t kWithIds = metagroup::default_read_format | metagroup::ReadFormat::id;
 constexpr const char* kEvents = "{context-switches,page-faults,cpu-clock}";
 
 MetaGroup::Options options(Origin origin, const char* events = kEvents) {
@@ -51,7 +54,7 @@ void need_names() {
 struct Name {
     explicit Name(const std::string& given, unsigned mode = 0440) : text(given) {
         MetaGroup::Options what = options(Origin::set);
-        what.read_format |= metagroup::ReadFormat::id;
+        what.read_format = kWithIds;
         MetaGroup::open(what).publish(text, mode);
     }
     ~Name() { Device::open().unpublish(text); }
@@ -140,6 +143,94 @@ TEST_CASE("An event that a set cannot have is named with its reason") {
         REQUIRE(error.cause() == Cause::unsupported_event);
         REQUIRE(error.code().value() == EINVAL);
     }
+}
+
+TEST_CASE("The events of one CPU are replaced and read back, and the others go on") {
+    auto device = Device::open();
+    device.set_format(metagroup::Format::framed);
+    const auto clock = metagroup::parse_events("{cpu-clock,page-faults}").front().events;
+    const metagroup::NewMembers members = device.open_set(clock, {.read_format = kWithIds});
+    const std::uint32_t last = members.first + members.count - 1;
+    Snapshot older, between, newer;
+    device.read(older);
+    device.set_events(last, metagroup::parse_events("page-faults:u").front().events);
+    device.read(between);
+    test::burn_ms(3);
+    device.read(newer);
+
+    const auto replaced = device.events(last);
+    REQUIRE(replaced.size() == 1);
+    REQUIRE(replaced[0].config == PERF_COUNT_SW_PAGE_FAULTS);
+    REQUIRE(replaced[0].exclude_kernel == 1);
+    const auto old = older.find(last).value();
+    const auto now = between.find(last).value();
+    REQUIRE(now.nr() == 1);
+    REQUIRE(now.generation() == old.generation() + 1);
+    REQUIRE(now.id(0).value() != old.id(0).value());
+    REQUIRE(now.time_enabled().value() < between.end_ns() - older.begin_ns());
+    REQUIRE(Delta(older, between)[members.count - 1].match() == metagroup::Match::changed);
+    REQUIRE(Delta(between, newer)[members.count - 1].match() == metagroup::Match::ok);
+    if (members.count == 1) return;
+    REQUIRE(device.events(members.first).size() == 2);
+    REQUIRE_FALSE(Delta(older, newer)[0].gap());
+    REQUIRE(Delta(older, newer)[0].raw(0) > 0);
+}
+
+TEST_CASE("The events of one CPU are replaced by those of descriptors") {
+    auto device = Device::open();
+    const auto set = device.open_set(metagroup::parse_events("cpu-clock").front().events);
+    {
+        const auto other = metagroup::EventGroup::open(
+            metagroup::parse_events("page-faults").front(), test::online_cpus().front());
+        device.set_events(set.first, std::array{other.leader_fd()});
+    }
+    REQUIRE(device.events(set.first).at(0).config == PERF_COUNT_SW_PAGE_FAULTS);
+}
+
+TEST_CASE("With an event that cannot be opened a CPU keeps its events and counts") {
+    auto device = Device::open();
+    device.set_format(metagroup::Format::framed);
+    const auto set = device.open_set(metagroup::parse_events("cpu-clock").front().events);
+    auto events = metagroup::parse_events("{page-faults,context-switches}").front().events;
+    events[1].attr.sample_period = 1;
+    Snapshot older, newer;
+    device.read(older);
+    try {
+        device.set_events(set.first, events);
+        FAIL("they were replaced");
+    } catch (const Error& error) {
+        REQUIRE(error.failed() ==
+                "cannot open event \"context-switches\" for member " + std::to_string(set.first));
+        REQUIRE(error.cause() == Cause::unsupported_event);
+    }
+    test::burn_ms(3);
+    device.read(newer);
+    REQUIRE(device.events(set.first).at(0).config == PERF_COUNT_SW_CPU_CLOCK);
+    REQUIRE_FALSE(Delta(older, newer)[0].gap());
+    REQUIRE(Delta(older, newer)[0].raw(0) > 0);
+}
+
+TEST_CASE("Only the events of members of sets are replaced and read") {
+    auto device = Device::open();
+    const auto events = metagroup::parse_events("cpu-clock").front().events;
+    const auto group =
+        metagroup::EventGroup::open(metagroup::GroupSpec{events}, test::online_cpus().front());
+    const std::uint32_t member = device.attach(std::array{group.leader_fd()});
+    const auto refused = [](const auto& action) -> Error {
+        try {
+            action();
+        } catch (const Error& error) {
+            return error;
+        }
+        throw std::runtime_error("it was done");
+    };
+    for (const Error& error : {refused([&] { device.set_events(member, events); }),
+                               refused([&] { static_cast<void>(device.events(member)); })}) {
+        REQUIRE(error.code().value() == EINVAL);
+        REQUIRE_THAT(error.reason(), Catch::Matchers::ContainsSubstring("event group"));
+    }
+    REQUIRE(refused([&] { device.set_events(member + 1, events); }).cause() ==
+            Cause::no_such_member);
 }
 
 TEST_CASE("A set counts on when a CPU is back, and the delta shows the gap") {

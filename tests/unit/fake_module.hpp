@@ -55,7 +55,7 @@ class FakeModule {
     int member_cpu = 3;               ///< of all members
     std::map<int, int> ring_fds;      ///< by CPU: what a mapping of its ring shows
     bool sets = false;                ///< it has FEATURE_SET
-    int set_errno = 0;                ///< OPEN_SET fails with it on CPU 1…
+    int set_errno = 0;                ///< OPEN_SET fails with it on CPU 1, and SET_EVENTS…
     std::uint32_t set_failed = 0;     ///< …blames this event…
     std::uint32_t set_reason = 0;     ///< …for this reason
     int publish_errno = 0;            ///< PUBLISH fails with it
@@ -76,6 +76,7 @@ class FakeModule {
     std::vector<std::uint32_t> set_flags;  ///< of each OPEN_SET
     perf_metagroup_control operation{};    ///< the last CONTROL
     perf_metagroup_publish published{};    ///< the last PUBLISH
+    perf_metagroup_events replaced{};      ///< the last SET_EVENTS
 
     int control(unsigned long request, void* argument);
     long read(void* buffer, std::size_t size);
@@ -95,6 +96,7 @@ class FakeModule {
     int open_set(perf_metagroup_open_set& set);
     int join(perf_metagroup_name& name);
     int get_events(perf_metagroup_events& events) const;
+    int set_events(perf_metagroup_events& events);
     int control_sets(unsigned long request, void* argument);
     static std::size_t read_set(const Member& member, std::byte* payload);
     int attach(perf_metagroup_attach& attach);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <metagroup/event_group.hpp>
+#include <utility>
 
 #include "fake_module.hpp"
 
@@ -101,6 +102,26 @@ int FakeModule::get_events(perf_metagroup_events& events) const {
     return 0;
 }
 
+int FakeModule::set_events(perf_metagroup_events& events) {
+    replaced = events;
+    if (events.member - first_number >= members_.size()) return fail(ENOENT);
+    if (set_errno != 0) {
+        events.failed = set_failed;
+        events.reason = set_reason;
+        return fail(set_errno);
+    }
+    perf_metagroup_open_set set{};
+    set.flags = events.flags;
+    set.events = events.events;
+    set.nr_events = events.nr_events;
+    set.stride = events.stride;
+    Member& old = members_[events.member - first_number];
+    Member member = set_member(set, old.cpu);
+    member.number = old.number;
+    old = std::move(member);
+    return 0;
+}
+
 int FakeModule::control_sets(unsigned long request, void* argument) {
     switch (request) {
         case PERF_METAGROUP_IOC_OPEN_SET:
@@ -111,6 +132,8 @@ int FakeModule::control_sets(unsigned long request, void* argument) {
             return 0;
         case PERF_METAGROUP_IOC_GET_EVENTS:
             return get_events(*static_cast<perf_metagroup_events*>(argument));
+        case PERF_METAGROUP_IOC_SET_EVENTS:
+            return set_events(*static_cast<perf_metagroup_events*>(argument));
         case PERF_METAGROUP_IOC_PUBLISH:
             published = *static_cast<perf_metagroup_publish*>(argument);
             return publish_errno == 0 ? 0 : fail(publish_errno);

@@ -131,9 +131,20 @@ class METAGROUP_API Device {
     NewMembers open_set(std::span<const int> templates, const SetOptions& options = {});
     /// Starts, stops or resets the members of sets on these CPUs, or on all, by one broadcast.
     OperationTime control(Operation operation, const std::optional<CpuList>& cpus = std::nullopt);
-    /// The events of a member of a set, as far as the module uses them.
-    /// \throws Error: Cause::no_such_member...
+    /// The events of a member of a set, as far as the module uses them, in the order of its
+    /// payload.
+    /// \throws Error: Cause::no_such_member; Cause::other if the member is a group.
     [[nodiscard]] std::vector<perf_event_attr> events(std::uint32_t member) const;
+    /// Replaces the events of a member of a set, so of one CPU, all or none. The member keeps its
+    /// number, place and read format, and is started or stopped as before. Its counts and times
+    /// begin at 0, its identifiers are new, and its payload has as many values as there are events
+    /// now: Match::changed, or MemberDelta::gap(). Both the old and the new events need counters
+    /// for a moment, and the CPU has to be online. Needs CAP_SYS_ADMIN.
+    /// \throws Error as open_set() and events(); names the event. The member keeps its events then.
+    /// \throws std::invalid_argument if there is no event.
+    void set_events(std::uint32_t member, std::span<const EventSpec> events);
+    /// The same without privilege, by descriptors as those of open_set().
+    void set_events(std::uint32_t member, std::span<const int> templates);
     /// Gives a name to the sets of this meta-group, which keeps their events when the handle is
     /// closed. `mode`: who may join, 0400 the owner, 0040 the group `gid`, 0004 all. Without `gid`
     /// it is the group of the caller. See PublishedSet for what there is.
@@ -170,6 +181,7 @@ class METAGROUP_API Device {
   private:
     explicit Device(detail::UniqueFd fd);
     NewMembers open_set(perf_metagroup_open_set& set, const SetOptions& options);
+    bool set_events(perf_metagroup_events& replacement);
     template <typename Read>
     void read_whole(Snapshot& snapshot, const Read& call);
 
