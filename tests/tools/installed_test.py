@@ -120,6 +120,12 @@ class SchemaTest(LinesTest):
             self.check_tool("stat", *stdout, option, "--timeout", "20ms")
         self.check_tool("stat", *stdout, "-A", "--metric-only", "--timeout", "20ms")
 
+    def test_a_count_may_have_the_time_for_which_cpus_were_offline(self) -> None:
+        count = objects(TOOL, "stat", "--json", "-o", "/dev/stdout", "-e", "cpu-clock",
+                        "--timeout", "20ms")[0]
+        self.assertTrue(schema_of("stat").is_valid(count | {"offline-time": 1}))
+        self.assertFalse(schema_of("stat").is_valid(count | {"offline-time": 0}))
+
     def test_report(self) -> None:
         recording = os.environ["METAGROUP_RECORDING"]
         subprocess.run([os.environ["METAGROUP_RECORDER"], recording], check=True)

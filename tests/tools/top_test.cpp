@@ -253,6 +253,7 @@ TEST_CASE("A CPU that goes offline is marked, and counts again when it is back",
     if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
     Sampler sampler(counting("cpu-clock", backend), AggrMode::cpu, method);
     sampler.restart(5ms);
+    REQUIRE(comes(sampler, [](const Update& update) { return update.gaps.empty(); }));
     {
         const metagroup::test::OfflineCpu gone(1);
         REQUIRE(comes(sampler, [](const Update& update) { return update.online[1] == 0; }));
@@ -261,7 +262,9 @@ TEST_CASE("A CPU that goes offline is marked, and counts again when it is back",
         }));
     }
     REQUIRE(comes(sampler, [](const Update& update) { return update.online[1] == 1; }));
-    CHECK(comes(sampler, [](const Update& update) { return update.cells[1].value > 0.5; }));
+    CHECK(comes(sampler, [](const Update& update) {
+        return update.cells[1].value > 0.5 && update.gaps == std::set<std::size_t>{1};
+    }));
 }
 
 TEST_CASE("top reads short intervals by a stream, in batches", "[module]") {
@@ -356,12 +359,14 @@ TEST_CASE("Without the module top --method stream fails, and names the reason", 
                                       ContainsSubstring("perf_metagroup is not loaded"));
 }
 
-TEST_CASE("top marks a CPU that is offline", "[module]") {
+TEST_CASE("top marks a CPU that is offline, and from then on", "[module]") {
     if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
     Pty terminal(top());
     REQUIRE(terminal.shows("CPU1"));
-    const metagroup::test::OfflineCpu gone(1);
+    metagroup::test::OfflineCpu gone(1);
     CHECK(terminal.shows("offline"));
+    gone.back();
+    CHECK(terminal.shows("CPU1*"));
 }
 
 TEST_CASE("With the module top reads by it, short intervals by a stream", "[module]") {

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -173,6 +174,8 @@ class TextReport final : public Report {
         if (count.deviation > 0) print("  ( +- {:.2f} % )", 100 * count.deviation / count.value);
         if (count.known() && count.coverage() < 0.995)
             print("  ({:.2f} %)", 100 * count.coverage());
+        if (count.offline > 0)
+            print("  (offline {})", with_unit(std::chrono::nanoseconds(count.offline)));
         text_ += '\n';
     }
 
@@ -192,7 +195,8 @@ double percent_running(const Column& column, const Count& count) {
 
 // The fields are those of perf stat -x: time (with -I), place (unless all CPUs are added up) and
 // its CPUs (unless it is one), value, unit, event, cgroup (with -G), deviation in percent (with
-// -r), nanoseconds counted, percentage of the time counted, metric, its unit.
+// -r), nanoseconds counted, percentage of the time counted, metric, its unit. Rows of CPUs that
+// were offline for a time have one more: the nanoseconds.
 class CsvReport final : public Report {
   public:
     CsvReport(Output& output, Subject subject, std::string separator)
@@ -273,6 +277,10 @@ class CsvReport final : public Report {
             text_ += metric->unit;
         } else {
             end_field();
+        }
+        if (count.offline > 0) {
+            end_field();
+            fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), count.offline);
         }
         text_ += '\n';
     }
@@ -394,6 +402,7 @@ class JsonReport final : public Report {
         add(FMT_COMPILE(R"({},"pcnt-running":{})"), count.running, percent_running(event, count));
         if (count.deviation > 0)
             add(FMT_COMPILE(R"(,"variance":{})"), 100 * count.deviation / count.value);
+        if (count.offline > 0) add(FMT_COMPILE(R"(,"offline-time":{})"), count.offline);
         if (const auto metric = subject_.metrics.of(totals, place, column)) {
             const auto [value, prefix] = shorten(*metric);
             add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":"{}{}")"), value, prefix,

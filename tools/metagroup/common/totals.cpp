@@ -104,8 +104,16 @@ void Totals::clear() {
 
 void Totals::add(const metagroup::Delta& delta) {
     std::size_t index = 0;
-    for (const metagroup::MemberDelta& member : delta)
+    for (const metagroup::MemberDelta& member : delta) {
+        if (const std::uint64_t ns = member.offline_ns().value_or(0)) add_offline(index, ns);
         add_member(index++, member);
+    }
+}
+
+void Totals::add_offline(std::size_t index, std::uint64_t ns) {
+    const Target& target = targets_[index];
+    for (std::size_t event = 0; event < target.events; ++event)
+        counts_[target.first + target.column + event].offline += ns;
 }
 
 void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
@@ -147,6 +155,7 @@ void Runs::add(double seconds, const Totals& totals) {
         mean.deviation = counts_[i].deviation();
         mean.enabled = weight(mean.enabled, next.enabled);
         mean.running = weight(mean.running, next.running);
+        mean.offline = weight(mean.offline, next.offline);
         mean.cpus = std::max(mean.cpus, next.cpus);
     }
 }

@@ -26,6 +26,7 @@ struct Count {
     double value = 0;           // in the event's unit
     std::uint64_t enabled = 0;  // ns, of all CPUs
     std::uint64_t running = 0;  // ns
+    std::uint64_t offline = 0;  // ns, of all CPUs, for which they were offline: not in the count
     std::size_t cpus = 0;       // that have a count
     double deviation = 0;       // of the mean of several runs, in the event's unit
 
@@ -44,6 +45,7 @@ struct Count {
         value += other.value;
         enabled += other.enabled;
         running += other.running;
+        offline += other.offline;
         cpus += other.cpus;
     }
     bool known() const { return cpus > 0 && running > 0; }
@@ -104,6 +106,8 @@ class Totals {
 
   private:
     friend class Runs;
+    void add_offline(std::size_t index, std::uint64_t ns);
+
     struct Target {
         std::size_t first = 0;   // of counts_: those of its place
         std::size_t column = 0;  // the first

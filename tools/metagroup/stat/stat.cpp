@@ -188,6 +188,7 @@ class Stat {
     void sweep(Snapshot& snapshot);
     double seconds(std::uint64_t time_ns) const;
     void report_lost_cpus();
+    void report_offline_time() const;
 
     const StatOptions& options_;
     Output output_;
@@ -199,6 +200,7 @@ class Stat {
     Metrics metrics_;
     std::unique_ptr<Report> report_;
     Overhead overhead_;
+    Snapshot begin_;  // of all runs
     Snapshot first_;
     Snapshot last_;
     Snapshot now_;
@@ -316,10 +318,11 @@ void Stat::show_deadlines() {
     }
 }
 
-// A CPU that went offline is not counted from then on, even if it is back. Groups of
-// several events lose their counts, single events keep them.
+// Groups do not count a CPU that went offline from then on, even if it is back. Those of several
+// events lose their counts, single events keep them.
 void Stat::report_lost_cpus() {
     group_.read(last_);  // the per_fd backend may show it one sweep late
+    if (group_.origin() != metagroup::Origin::groups) return report_offline_time();
     const Delta whole(first_, now_);
     std::set<int> lost;
     bool counted = true;
@@ -336,6 +339,26 @@ void Stat::report_lost_cpus() {
                    : "its counts are not included; use -I to print them until it goes");
 }
 
+// Sets keep their counts, and go on when the CPU is back.
+void Stat::report_offline_time() const {
+    std::set<int> cpus;
+    std::uint64_t longest = 0;
+    for (const metagroup::MemberDelta& member : Delta(begin_, now_)) {
+        const std::uint64_t ns = member.offline_ns().value_or(0);
+        if (ns > 0) cpus.insert(member.newer().cpu());
+        longest = std::max(longest, ns);
+    }
+    if (cpus.empty()) return;
+    fmt::print(stderr, "metagroup: CPU {} was offline for {}{}, which the counts do not include\n",
+               metagroup::CpuList({cpus.begin(), cpus.end()}).to_string(),
+               cpus.size() > 1 ? "up to " : "", with_unit(std::chrono::nanoseconds(longest)));
+    for (std::size_t i = 0; i < last_.size(); ++i) {
+        const std::string problem =
+            last_[i].status() == metagroup::Status::offline ? group_.problem(i) : "";
+        if (!problem.empty()) return fmt::print(stderr, "metagroup: {}\n", problem);
+    }
+}
+
 void Stat::start_command() {
     if (!options_.command.empty()) child_.emplace(options_.command, signals_);
 }
@@ -346,6 +369,7 @@ void Stat::run_once() {
         wait_until(Clock::now() + *options_.delay);
     }
     sweep(first_);
+    if (begin_.empty()) begin_ = first_;
     last_ = first_;
     if (!options_.delay) start_command();
     count();

@@ -54,6 +54,7 @@ Model::Model(std::vector<Place> places, std::vector<Series> series)
 void Model::update(const Update& update) {
     cells_ = update.cells;
     online_ = update.online;
+    gaps_ = update.gaps;
     for (std::size_t i = 0; i < cells_.size(); ++i)
         histories_[i].add(cells_[i].value);
     sort();
@@ -204,8 +205,15 @@ void Sampler::count_online() {
     update_.online.assign(rows_.places().size(), 0);
     const metagroup::CpuList offline = live_.offline();
     for (const int cpu : live_.group().cpus()) {
-        if (!offline.contains(cpu)) ++update_.online[rows_.index_of(cpu)];
+        const std::size_t place = rows_.index_of(cpu);
+        if (offline.contains(cpu))
+            update_.gaps.insert(place);
+        else
+            ++update_.online[place];
     }
+    // It may have been offline between two sweeps only.
+    for (const metagroup::MemberDelta& member : live_.delta())
+        if (member.gap()) update_.gaps.insert(rows_.index_of(member.newer().cpu()));
 }
 
 std::string Sampler::name() const {

@@ -11,6 +11,7 @@
 #include <metagroup/live_group.hpp>
 #include <metagroup/metagroup.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,7 @@ struct Cell {
 struct Update {
     std::vector<Cell> cells;          // by place and series; the last row is the total
     std::vector<std::size_t> online;  // CPUs of each place
+    std::set<std::size_t> gaps{};     // places with a CPU that was offline for a time
 };
 
 // The newest values of a cell, in a ring.
@@ -76,6 +78,8 @@ class Model {
 
     const std::vector<Place>& places() const { return places_; }
     std::size_t online(std::size_t place) const { return online_[place]; }
+    // True if a CPU of the place was offline for a time.
+    bool has_gap(std::size_t place) const { return gaps_.contains(place); }
     const std::vector<Series>& series() const { return series_; }
     // The row of the total, after all places.
     std::size_t total() const { return places_.size(); }
@@ -94,6 +98,7 @@ class Model {
     std::vector<Place> places_;
     std::vector<Series> series_;
     std::vector<std::size_t> online_;
+    std::set<std::size_t> gaps_;
     std::vector<Cell> cells_;
     std::vector<History> histories_;
     std::vector<std::size_t> order_;

@@ -68,6 +68,7 @@ constexpr auto kHelp = std::to_array<std::string_view>({
     "a million, a billion.",
     "  ~             estimated: the event shared the PMU with others",
     "  -             not counted",
+    "  *             a CPU of the row was offline for a time",
     "A graph shows the last updates, the newest on the right. All rows of a column",
     "have the same scale; the total has its own.",
 });
@@ -89,8 +90,9 @@ std::string name_of(const Model& model, std::size_t row) {
     if (row == model.total()) return "total";
     const Place& place = model.places()[row];
     const std::size_t online = model.online(row);
-    if (online == 0 || online == place.cpus) return place.name;
-    return fmt::format("{} {}/{}", place.name, online, place.cpus);
+    std::string name = place.name;
+    if (online != 0 && online != place.cpus) name += fmt::format(" {}/{}", online, place.cpus);
+    return model.has_gap(row) ? name + '*' : name;
 }
 
 std::string sorting(const Model& model) {
