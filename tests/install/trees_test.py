@@ -121,6 +121,20 @@ class StagedTest(WithDirectory):
             *shlex.split(flags))
         self.assertEqual(run(program, LD_LIBRARY_PATH=str(self.tree / "lib")), "cpu-clock\n")
 
+    @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
+    def test_systemd_has_nothing_to_say_about_the_units(self) -> None:
+        units = self.directory / "units"
+        units.mkdir()
+        names = []
+        for unit in self.tree.glob("lib/systemd/system/*@.service"):
+            # The tree was moved.
+            (units / unit.name).write_text(unit.read_text().replace(PREFIX, str(self.tree)))
+            names.append(unit.name.replace("@", "@web"))
+        self.assertEqual(len(names), 2)
+        # After the colon, where systemd has its own.
+        self.assertEqual(run("systemd-analyze", "verify", *names, SYSTEMD_UNIT_PATH=f"{units}:",
+                             MANPATH=str(self.tree / "share/man")), "")
+
     def test_the_examples_are_built_without_a_warning(self) -> None:
         build = self.directory / "examples"
         run("cmake", "-S", PROJECT / "examples", "-B", build, f"-DCMAKE_PREFIX_PATH={self.tree}",

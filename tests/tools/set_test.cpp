@@ -2,6 +2,7 @@
 #include <grp.h>
 
 #include <metagroup/device.hpp>
+#include <metagroup/metagroup.hpp>
 #include <metagroup/published_set.hpp>
 #include <nlohmann/json.hpp>
 
@@ -9,12 +10,22 @@
 
 using namespace metagroup::test;
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+using metagroup::MetaGroup;
 
 namespace {
 
 void need_names() {
     if ((metagroup::Device::open().info().features & PERF_METAGROUP_FEATURE_NAME) == 0)
         SKIP("the module has no names of sets");
+}
+
+// As info describes it.
+nlohmann::json info_set(const std::string& name) {
+    const auto info = nlohmann::json::parse(tool_output("info --json"));
+    for (const auto& set : info.at("sets"))
+        if (set.at("name") == name) return set;
+    return nullptr;
 }
 
 }  // namespace
@@ -66,7 +77,14 @@ TEST_CASE("A set is created, shown, joined and removed", "[module]") {
     CHECK(set.at("groups").at(0).at("events") == "{cpu-clock,page-faults}");
     CHECK(set.at("groups").at(1).at("events") == "context-switches:u");
     CHECK_THAT(tool_output("set show tool-set"), ContainsSubstring("{cpu-clock,page-faults}"));
-    CHECK_THAT(tool_output("info"), ContainsSubstring("tool-set"));
+    CHECK(std::regex_search(tool_output("info"), std::regex("\nsets\n.*users.*\n  tool-set ")));
+    CHECK(info_set("tool-set").at("users") == 0);
+    {
+        const MetaGroup joined = MetaGroup::open({.set = "tool-set"});
+        CHECK(info_set("tool-set").at("users") == 1);
+    }
+    CHECK_THAT(tool_output("complete -- stat --set tool"), StartsWith("tool-set\ton CPUs 0"));
+    CHECK_THAT(tool_output("complete -- set show ''"), StartsWith("tool-set\t"));
     tool_fails("set create tool-set", {"there is such a set already"});
     const auto counts = json_lines(tool_output("stat --set tool-set -j --timeout 50ms"));
     CHECK(counts.at(0).at("event") == "cpu-clock");
