@@ -42,6 +42,7 @@ std::vector<std::string> lines(const MakeReport& make_report,
     const Snapshot older = snapshot(kSecond, kSecond, 0);
     const Snapshot newer = snapshot(4 * kSecond, 2 * kSecond, 1);
     totals.add(metagroup::Delta(older, newer));
+    totals.add_offline(metagroup::Delta(older, newer));
     const tool::Metrics metrics(totals.columns());
     const metagroup::test::TempTree tree;
     tool::Output output(tree.path("output"));

@@ -104,16 +104,18 @@ void Totals::clear() {
 
 void Totals::add(const metagroup::Delta& delta) {
     std::size_t index = 0;
-    for (const metagroup::MemberDelta& member : delta) {
-        if (const std::uint64_t ns = member.offline_ns().value_or(0)) add_offline(index, ns);
+    for (const metagroup::MemberDelta& member : delta)
         add_member(index++, member);
-    }
 }
 
-void Totals::add_offline(std::size_t index, std::uint64_t ns) {
-    const Target& target = targets_[index];
-    for (std::size_t event = 0; event < target.events; ++event)
-        counts_[target.first + target.column + event].offline += ns;
+void Totals::add_offline(const metagroup::Delta& delta) {
+    auto target = targets_.begin();
+    for (const metagroup::MemberDelta& member : delta) {
+        const std::uint64_t ns = member.offline_ns().value_or(0);
+        for (std::size_t event = 0; event < target->events; ++event)
+            counts_[target->first + target->column + event].offline += ns;
+        ++target;
+    }
 }
 
 void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,

@@ -80,6 +80,8 @@ class Totals {
 
     void clear();
     void add(const metagroup::Delta& delta);
+    // Adds the time for which CPUs were offline, which only sets have.
+    void add_offline(const metagroup::Delta& delta);
     // Adds what a member counted: a metagroup::MemberDelta, or what has the same functions.
     template <typename MemberDelta>
     void add_member(std::size_t index, const MemberDelta& member) {
@@ -106,8 +108,6 @@ class Totals {
 
   private:
     friend class Runs;
-    void add_offline(std::size_t index, std::uint64_t ns);
-
     struct Target {
         std::size_t first = 0;   // of counts_: those of its place
         std::size_t column = 0;  // the first

@@ -186,6 +186,7 @@ class Stat {
     void show_totals(std::uint64_t end_ns);
     void print_times(const Totals& totals) const;
     void sweep(Snapshot& snapshot);
+    void add(const Delta& delta);
     double seconds(std::uint64_t time_ns) const;
     void report_lost_cpus();
     void report_offline_time() const;
@@ -245,12 +246,17 @@ void Stat::show_totals(std::uint64_t end_ns) {
     ++shown_;
 }
 
+void Stat::add(const Delta& delta) {
+    totals_.add(delta);
+    if (group_.origin() != metagroup::Origin::groups) totals_.add_offline(delta);
+}
+
 void Stat::show_interval() {
     totals_.clear();
     if (stream_)
         stream_->add_rest(now_, totals_);
     else
-        totals_.add(Delta(last_, now_));
+        add(Delta(last_, now_));
     show_totals(now_.begin_ns());
 }
 
@@ -382,7 +388,7 @@ int Stat::run() {
         run_once();
         if (!options_.interval) {
             totals_.clear();
-            totals_.add(Delta(first_, now_));
+            add(Delta(first_, now_));
             runs.add(seconds(now_.begin_ns()), totals_);
         }
         if (!child_) continue;
