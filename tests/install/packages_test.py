@@ -28,12 +28,13 @@ OWNED = {
         rf"/usr/lib/{MULTIARCH}/cmake/metagroup/metagroup[A-Za-z-]*\.cmake",
         r"/usr/share/doc/libmetagroup-dev/examples/(kernel/)?[\w.]+(\.gz)?"),
     "metagroup": (
-        r"/usr/bin/metagroup", r"/(usr/)?lib/systemd/system/metagroup-(set|export)@\.service",
+        r"/usr/bin/metagroup",
+        r"/(usr/)?lib/systemd/system/metagroup-(set|export)@\.(service|socket)",
         r"/usr/share/man/man1/metagroup(-[a-z]+)?\.1\.gz",
         r"/usr/share/bash-completion/completions/metagroup",
         r"/usr/share/fish/vendor_completions\.d/metagroup\.fish",
         r"/usr/share/zsh/vendor-completions/_metagroup",
-        r"/usr/share/metagroup/metrics/[a-z]+\.json",
+        r"/usr/share/metagroup/(grafana|metrics)/[a-z]+\.json",
         r"/usr/share/metagroup/schemas/metagroup-[a-z]+\.schema\.json"),
     "perf-metagroup-dkms": (
         rf"/usr/src/perf-metagroup-{re.escape(VERSION)}/.*",

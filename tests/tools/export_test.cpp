@@ -2,7 +2,10 @@
 // metagroup export, scraped like Prometheus.
 #include <future>
 #include <metagroup/version.hpp>
+#include <set>
 
+#include "export/counters.hpp"
+#include "export/labels.hpp"
 #include "export/scrape.hpp"
 #include "http.hpp"
 #include "program.hpp"
@@ -13,9 +16,11 @@ namespace {
 // The exporter on a port that is free, on a terminal of its own.
 class Exporter {
   public:
-    explicit Exporter(const std::string& events = "cpu-clock,page-faults")
-        : terminal_({METAGROUP_TOOL, "export", "-e", events, "--listen", "127.0.0.1:0"}, {},
-                    {.rows = 24, .columns = 200}) {
+    explicit Exporter(const std::string& events = "cpu-clock,page-faults",
+                      const std::string& labels = "cpu", const std::string& host = "127.0.0.1")
+        : terminal_(
+              {METAGROUP_TOOL, "export", "-e", events, "--labels", labels, "--listen", host + ":0"},
+              {}, {.rows = 24, .columns = 200}) {
         std::string line;
         REQUIRE(terminal_.shows("/metrics", &line));
         std::smatch found;
@@ -24,8 +29,15 @@ class Exporter {
     }
 
     std::uint16_t port() const { return port_; }
-    std::string answer() const { return get(port_, "/metrics"); }
+    std::string answer(const Request& request = {}) const { return get(port_, request); }
     Samples scrape() const { return samples_of(answer()); }
+    // The names and labels of counts.
+    std::set<std::string> series() const {
+        std::set<std::string> names;
+        for (const auto& [name, value] : scrape())
+            if (name.starts_with("metagroup_event")) names.insert(name);
+        return names;
+    }
     Pty& terminal() { return terminal_; }
 
   private:
@@ -34,8 +46,35 @@ class Exporter {
 };
 
 std::string clock_of(int cpu) {
-    return "metagroup_event_total{cpu=\"" + std::to_string(cpu) +
-           "\",group=\"0\",event=\"cpu-clock\",unit=\"seconds\"}";
+    return "metagroup_event_seconds_total{event=\"cpu-clock\",cpu=\"" + std::to_string(cpu) + "\"}";
+}
+
+bool has_ipv6() {
+    return std::filesystem::exists("/proc/net/if_inet6") &&
+           contents_of("/proc/net/if_inet6").find(" lo") != std::string::npos;
+}
+
+// A machine with two sockets of two cores of two CPUs.
+struct TwoSockets {
+    TwoSockets() {
+        for (int cpu = 0; cpu < 8; ++cpu) {
+            const std::string topology = "cpu/cpu" + std::to_string(cpu) + "/topology/";
+            sysfs.file(topology + "physical_package_id", std::to_string(cpu / 2 % 2));
+            sysfs.file(topology + "core_id", std::to_string(cpu % 2));
+        }
+    }
+    tool::Labels labels(const std::vector<std::string>& names) const {
+        return {names, metagroup::CpuList::parse("0-7"), sysfs.path()};
+    }
+
+    metagroup::test::TempTree sysfs;
+};
+
+std::string text_of(const tool::Labels::Set& set) {
+    std::string text;
+    for (const auto& label : set)
+        text += (text.empty() ? "" : ",") + label.name + "=" + label.value;
+    return text;
 }
 
 }  // namespace
@@ -47,10 +86,11 @@ TEST_CASE("A scrape has each event of each CPU, in base units") {
         CAPTURE(cpu);
         REQUIRE(samples.contains(clock_of(cpu)));
         CHECK(samples.at(clock_of(cpu)) < 60);
-        CHECK(samples.at("metagroup_cpu_online{cpu=\"" + std::to_string(cpu) + "\"}") == 1);
-        CHECK(samples.contains("metagroup_group_running_seconds_total{cpu=\"" +
-                               std::to_string(cpu) + "\",group=\"1\"}"));
+        CHECK(samples.at("metagroup_cpus_online{cpu=\"" + std::to_string(cpu) + "\"}") == 1);
+        CHECK(samples.contains("metagroup_events_total{event=\"page-faults\",cpu=\"" +
+                               std::to_string(cpu) + "\"}"));
     }
+    CHECK(samples.at("metagroup_event_running_seconds_total{event=\"page-faults\"}") > 0);
     CHECK(samples.at("metagroup_build_info{version=\"" METAGROUP_VERSION_STRING "\"}") == 1);
     CHECK(samples.at("metagroup_sweeps_total") == 1);
     CHECK(samples.at("metagroup_sweep_duration_seconds_count") == 1);
@@ -71,14 +111,107 @@ TEST_CASE("The content type is that of Prometheus' text format") {
     const Exporter exporter;
     const std::string answer = exporter.answer();
     CHECK_THAT(answer, ContainsSubstring("200 OK") &&
-                           ContainsSubstring("Content-Type: text/plain") &&
-                           ContainsSubstring("# TYPE metagroup_event_total counter"));
+                           ContainsSubstring("Content-Type: text/plain; version=0.0.4") &&
+                           ContainsSubstring("# TYPE metagroup_events_total counter"));
+}
+
+TEST_CASE("A client that accepts OpenMetrics gets it") {
+    const Exporter exporter;
+    const std::string answer = exporter.answer(
+        {.headers = "Accept: application/openmetrics-text;version=1.0.0,text/plain;q=0.5\r\n"});
+    CHECK_THAT(answer, ContainsSubstring("Content-Type: application/openmetrics-text") &&
+                           ContainsSubstring("# TYPE metagroup_events counter\n") &&
+                           ContainsSubstring("\nmetagroup_events_total{") &&
+                           ContainsSubstring("# TYPE metagroup_sweep_skew_seconds histogram\n"));
+    CHECK(answer.ends_with("\n# EOF\n"));
 }
 
 TEST_CASE("Only the metrics are served") {
     const Exporter exporter;
-    CHECK_THAT(get(exporter.port(), "/"), ContainsSubstring("404"));
-    CHECK_THAT(get(exporter.port(), "/../../etc/passwd"), !ContainsSubstring("root:"));
+    CHECK_THAT(exporter.answer({.path = "/"}), ContainsSubstring("404"));
+    CHECK_THAT(exporter.answer({.path = "/../../etc/passwd"}), !ContainsSubstring("root:"));
+}
+
+TEST_CASE("Metrics are read, by GET or HEAD, and not written") {
+    const Exporter exporter;
+    const std::string head = exporter.answer({.method = "HEAD"});
+    CHECK_THAT(head, ContainsSubstring("200 OK") && !ContainsSubstring("# TYPE"));
+    const std::string post = exporter.answer({.method = "POST"});
+    CHECK_THAT(post, ContainsSubstring("405") && ContainsSubstring("Allow: GET, HEAD"));
+}
+
+TEST_CASE("Bytes that are no HTTP, and clients that send nothing, do not stop the exporter") {
+    const Exporter exporter;
+    const auto silent = connection("127.0.0.1", exporter.port());
+    CHECK_THAT(exporter.answer({.path = "\x01\xff", .method = "?"}), !ContainsSubstring("200 OK"));
+    CHECK(exporter.scrape().contains(clock_of(0)));
+}
+
+TEST_CASE("Names and labels stay when events are in another order and other groups") {
+    const Exporter some("cpu-clock,page-faults,{context-switches,cpu-migrations}");
+    const Exporter other("{cpu-migrations,page-faults,cpu-clock},context-switches");
+    CHECK(some.series() == other.series());
+    CHECK(some.series().size() == 4 * (number_online() + 2));
+}
+
+TEST_CASE("With the label event alone the counts of all CPUs are added up") {
+    const Exporter exporter("cpu-clock,page-faults", "event");
+    CHECK(exporter.series() == std::set<std::string>{
+                                   "metagroup_event_enabled_seconds_total{event=\"cpu-clock\"}",
+                                   "metagroup_event_enabled_seconds_total{event=\"page-faults\"}",
+                                   "metagroup_event_running_seconds_total{event=\"cpu-clock\"}",
+                                   "metagroup_event_running_seconds_total{event=\"page-faults\"}",
+                                   "metagroup_event_seconds_total{event=\"cpu-clock\"}",
+                                   "metagroup_events_total{event=\"page-faults\"}",
+                               });
+    const double before =
+        exporter.scrape().at("metagroup_event_seconds_total{event=\"cpu-clock\"}");
+    ::usleep(100'000);
+    const Samples after = exporter.scrape();
+    const auto cpus = static_cast<double>(number_online());
+    CHECK(after.at("metagroup_event_seconds_total{event=\"cpu-clock\"}") - before >= 0.09 * cpus);
+    CHECK(after.at("metagroup_cpus_online") == cpus);
+}
+
+TEST_CASE("CPUs with the same labels are one set", "[no-module]") {
+    const TwoSockets machine;
+    const tool::Labels sockets = machine.labels({"socket"});
+    REQUIRE(sockets.sets().size() == 2);
+    CHECK(text_of(sockets.sets()[sockets.index_of(6)]) == "socket=1");
+    CHECK(sockets.index_of(0) == sockets.index_of(5));
+    const tool::Labels cpus = machine.labels({"cpu", "socket", "node"});
+    CHECK(cpus.sets().size() == 8);
+    CHECK(text_of(cpus.sets()[cpus.index_of(7)]) == "cpu=7,socket=1,node=0");
+    CHECK(machine.labels({"event"}).sets().size() == 1);
+}
+
+TEST_CASE("A core has the labels of its die and socket as well", "[no-module]") {
+    const TwoSockets machine;
+    const tool::Labels cores = machine.labels({"core"});
+    REQUIRE(cores.sets().size() == 4);
+    CHECK(text_of(cores.sets()[cores.index_of(7)]) == "socket=1,die=0,core=1");
+    CHECK(cores.index_of(3) == cores.index_of(7));
+}
+
+TEST_CASE("Units are base units, and those without one are their own", "[no-module]") {
+    CHECK(tool::base_unit("ns").name == "seconds");
+    CHECK(tool::base_unit("ns").factor == 1e-9);
+    CHECK(tool::base_unit("Joules").name == "joules");
+    CHECK(tool::base_unit("MiB").name == "bytes");
+    CHECK(tool::base_unit("MiB").factor == 1 << 20);
+    CHECK(tool::base_unit("").name.empty());
+    CHECK(tool::base_unit("C/s").name == "c_s");
+}
+
+TEST_CASE("Many time series are reported with their number") {
+    std::string events;
+    for (int i = 0; i < 400; ++i)
+        events += (i > 0 ? "," : "") + ("software/config=9,name=e" + std::to_string(i)) + "/";
+    const bool many = GENERATE(true, false);
+    const std::size_t series = 400 * ((many ? number_online() : 1) + 2);
+    if (many && number_online() < 2) SKIP("needs two CPUs");
+    Exporter exporter(events, many ? "cpu" : "event");
+    CHECK(exporter.terminal().wrote(std::to_string(series) + " time series") == (series > 1000));
 }
 
 TEST_CASE("Scrapes at the same time get a sweep each") {
@@ -102,15 +235,37 @@ TEST_CASE("Scrapes at the same time get a sweep each") {
     CHECK(exporter.scrape().at("metagroup_sweeps_total") == kClients * kScrapes + 1);
 }
 
-TEST_CASE("An event that is counted twice is labelled with its group") {
+TEST_CASE("An event that is in several groups is counted once") {
     const Exporter exporter("{cpu-clock,page-faults},{cpu-clock,cpu-clock}");
     const std::string answer = exporter.answer();
-    const Samples samples = samples_of(answer);
-    std::string other = clock_of(0);
-    other.replace(other.find("group=\"0\""), 9, "group=\"1\"");
-    CHECK(samples.contains(other));
-    const std::size_t line = answer.find(other);
-    CHECK(answer.find(other, line + 1) == std::string::npos);
+    const std::size_t line = answer.find(clock_of(0));
+    REQUIRE(line != std::string::npos);
+    CHECK(answer.find(clock_of(0), line + 1) == std::string::npos);
+    CHECK(samples_of(answer).at(clock_of(0)) < 60);
+}
+
+TEST_CASE("Different events with one name are refused, and the remedy is named") {
+    tool_fails("export -e software/config=2,name=x/,software/config=3,name=x/ --listen 127.0.0.1:0",
+               {"\"x\"", "name="});
+}
+
+TEST_CASE("The exporter listens on IPv6 addresses, and on all addresses") {
+    if (!has_ipv6()) SKIP("there is no IPv6 address here");
+    const Exporter six("cpu-clock", "cpu", "[::1]");
+    CHECK_THAT(six.answer({.host = "::1"}), ContainsSubstring(clock_of(0)));
+    CHECK(six.answer().empty());
+    const Exporter all("cpu-clock", "cpu", "");
+    CHECK_THAT(all.answer({.host = "::1"}), ContainsSubstring(clock_of(0)));
+    CHECK_THAT(all.answer(), ContainsSubstring(clock_of(0)));
+}
+
+TEST_CASE("The exporter listens on each address that is given, and on host names") {
+    Pty terminal({METAGROUP_TOOL, "export", "-e", "cpu-clock", "--listen", "127.0.0.1:0",
+                  "--listen", "127.0.0.2:0"});
+    REQUIRE(terminal.shows("127.0.0.1:"));
+    CHECK(terminal.shows("127.0.0.2:"));
+    Pty named({METAGROUP_TOOL, "export", "-e", "cpu-clock", "--listen", "localhost:0"});
+    CHECK(named.shows("/metrics"));
 }
 
 TEST_CASE("A signal ends the exporter, which prints the number of scrapes") {
@@ -133,10 +288,18 @@ TEST_CASE("An address that no interface has is named, with the reason") {
     tool_fails("export -e cpu-clock --listen 192.0.2.1:19468", {"192.0.2.1", "interface"});
 }
 
-TEST_CASE("A listen address that is not IPv4:PORT is refused with an example", "[no-module]") {
-    for (const char* text : {"", "9468", "127.0.0.1", ":9468", "localhost:1", "[::1]:80", "1.2.3:4",
+TEST_CASE("A listen address without host or port is refused with an example", "[no-module]") {
+    for (const char* text : {"", "9468", "127.0.0.1", "::1:80", "[::1]", "[127.0.0.1]:80",
                              "1.2.3.4:65536", "1.2.3.4:-1", "1.2.3.4:80x", "1.2.3.4:"})
         tool_fails("export -e cpu-clock --listen '" + std::string(text) + "'", {"127.0.0.1:19468"});
+}
+
+TEST_CASE("A host without an address is named", "[no-module]") {
+    tool_fails("export -e cpu-clock --listen nowhere.invalid:1", {"nowhere.invalid", "numeric"});
+}
+
+TEST_CASE("An unknown label is refused with those that there are", "[no-module]") {
+    tool_fails("export -e cpu-clock --labels cpu,rack", {"rack", "socket"});
 }
 
 TEST_CASE("By default only this machine can scrape") {
@@ -157,7 +320,7 @@ TEST_CASE("Counts never decrease, even if CPUs go offline", "[module]") {
     const auto sweep = [&] {
         ::usleep(100'000);
         counters.sweep();
-        return counters.members()[1].values[0];
+        return counters.events().at("cpu-clock").counts.at(1).value;
     };
     const double before = sweep();
     CHECK(before > 0);

@@ -1,26 +1,33 @@
 // SPDX-License-Identifier: MIT
 #include "http.hpp"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstddef>
-#include <metagroup/detail/unique_fd.hpp>
+#include <memory>
 #include <sstream>
 
-std::string get(std::uint16_t port, const std::string& path) {
-    const metagroup::detail::UniqueFd socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
-        return {};
-    const std::string request = "GET " + path + " HTTP/1.0\r\n\r\n";
-    if (::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL) < 0) return {};
+metagroup::detail::UniqueFd connection(const std::string& host, std::uint16_t port) {
+    addrinfo hints{};
+    hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+    hints.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return {};
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> address(found, &::freeaddrinfo);
+    metagroup::detail::UniqueFd socket(::socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (::connect(socket.get(), address->ai_addr, address->ai_addrlen) != 0) socket.reset();
+    return socket;
+}
+
+std::string get(std::uint16_t port, const Request& request) {
+    const auto socket = connection(request.host, port);
+    if (!socket) return {};
+    const std::string text =
+        request.method + " " + request.path + " HTTP/1.0\r\n" + request.headers + "\r\n";
+    if (::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL) < 0) return {};
     std::string answer;
     std::array<char, 4096> bytes{};
     for (ssize_t got = 0; (got = ::read(socket.get(), bytes.data(), bytes.size())) > 0;)

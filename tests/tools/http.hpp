@@ -4,10 +4,21 @@
 
 #include <cstdint>
 #include <map>
+#include <metagroup/detail/unique_fd.hpp>
 #include <string>
 
-// The answer of this machine to GET, with its headers; nothing if no program listens there.
-std::string get(std::uint16_t port, const std::string& path);
+// Not open if no program listens there.
+metagroup::detail::UniqueFd connection(const std::string& host, std::uint16_t port);
+
+struct Request {
+    std::string path = "/metrics";
+    std::string method = "GET";
+    std::string headers{};  // each with its \r\n
+    std::string host = "127.0.0.1";
+};
+
+// The answer, with its headers; nothing if no program listens there.
+std::string get(std::uint16_t port, const Request& request = {});
 
 using Samples = std::map<std::string, double>;  // by name and labels
 Samples samples_of(const std::string& answer);

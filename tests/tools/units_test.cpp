@@ -213,10 +213,10 @@ TEST_CASE("The units publish a set, serve it with the rights of a group alone, a
     std::smatch found;
     REQUIRE(std::regex_search(line, found, std::regex("by module on .*:(\\d+)/metrics")));
     const auto scrape = [port = static_cast<std::uint16_t>(std::stoi(found[1]))] {
-        return samples_of(get(port, "/metrics"));
+        return samples_of(get(port));
     };
     const std::string switches =
-        "metagroup_event_total{cpu=\"0\",group=\"0\",event=\"context-switches\"}";
+        "metagroup_events_total{event=\"context-switches\",cpu=\"0\"}";
     CHECK(scrape().at("metagroup_backend_info{backend=\"module\",origin=\"name\"}") == 1);
     std::this_thread::sleep_for(100ms);
     const double before = scrape().at(switches);

@@ -38,23 +38,35 @@ Key key_of(AggrMode mode, int cpu, const metagroup::CpuPlace& at) {
     return {};
 }
 
+// Not all architectures have dies, nor all kernels nodes.
+void fill_in(metagroup::CpuPlace& place) {
+    place.die = std::max(place.die, 0);
+    place.node = std::max(place.node, 0);
+}
+
 // Of this machine, as far as the mode needs it.
 std::vector<metagroup::CpuPlace> topology_for(AggrMode mode, const metagroup::CpuList& cpus,
                                               const std::string& sysfs) {
     if (mode == AggrMode::all || mode == AggrMode::cpu) return {};
+    return read_places(cpus, mode != AggrMode::node, sysfs);
+}
+
+}  // namespace
+
+std::vector<metagroup::CpuPlace> read_places(const metagroup::CpuList& cpus, bool sockets,
+                                             const std::string& sysfs) {
     auto places = metagroup::read_topology(sysfs);
     for (const int cpu : cpus) {
-        if (mode == AggrMode::node) break;  // kernels without NUMA have none
         const auto at = static_cast<std::size_t>(cpu);
-        if (at >= places.size() || (places[at].socket < 0 && places[at].core < 0))
+        places.resize(std::max(places.size(), at + 1));
+        if (sockets && places[at].socket < 0 && places[at].core < 0)
             throw std::system_error(
                 ENOENT, std::generic_category(),
                 fmt::format("cannot read the CPU topology from {}/cpu/cpu{}/topology", sysfs, cpu));
     }
+    std::ranges::for_each(places, fill_in);
     return places;
 }
-
-}  // namespace
 
 Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus, const std::string& sysfs)
     : Aggregation(mode, cpus, topology_for(mode, cpus, sysfs)) {}
@@ -65,8 +77,7 @@ Aggregation::Aggregation(AggrMode mode, const metagroup::CpuList& cpus,
     find_places(cpus, [&](int cpu) {
         const auto at = static_cast<std::size_t>(cpu);
         metagroup::CpuPlace place = at < topology.size() ? topology[at] : metagroup::CpuPlace{};
-        place.die = std::max(place.die, 0);    // not all architectures have dies,
-        place.node = std::max(place.node, 0);  // nor all kernels nodes
+        fill_in(place);
         if (mode == AggrMode::cache && place.cache < 0)
             throw std::system_error(
                 ENOENT, std::generic_category(),

@@ -12,6 +12,12 @@
 
 namespace tool {
 
+// The places of this machine's CPUs, by CPU number up to the last of `cpus`. Dies and nodes that
+// are not known are 0, since not all architectures have dies, nor all kernels nodes. \throws
+// std::system_error if `sockets` and the socket and core of one of them cannot be read.
+std::vector<metagroup::CpuPlace> read_places(const metagroup::CpuList& cpus, bool sockets,
+                                             const std::string& sysfs);
+
 enum class AggrMode { all, cpu, core, cache, die, socket, node };
 
 struct Place {

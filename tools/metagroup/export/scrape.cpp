@@ -2,14 +2,16 @@
 #include "export/scrape.hpp"
 
 #include <prometheus/gauge.h>
+#include <prometheus/text_serializer.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdio>
 #include <iterator>
+#include <map>
+#include <sstream>
+#include <string_view>
 #include <system_error>
-
-#include "common/totals.hpp"
+#include <utility>
 
 namespace tool {
 namespace {
@@ -17,26 +19,19 @@ namespace {
 using prometheus::ClientMetric;
 using prometheus::MetricFamily;
 using prometheus::MetricType;
-using Labels = std::vector<ClientMetric::Label>;
 
-ClientMetric counter(Labels labels, double value) {
+ClientMetric counter(Labels::Set labels, double value) {
     ClientMetric metric;
     metric.label = std::move(labels);
     metric.counter.value = value;
     return metric;
 }
 
-ClientMetric gauge(Labels labels, double value) {
+ClientMetric gauge(Labels::Set labels, double value) {
     ClientMetric metric;
     metric.label = std::move(labels);
     metric.gauge.value = value;
     return metric;
-}
-
-// An event that is twice in a group has the same count; its labels must be unique.
-bool seen_before(const std::vector<Counters::Event>& events, std::size_t event) {
-    return std::any_of(events.begin(), events.begin() + static_cast<std::ptrdiff_t>(event),
-                       [&](const auto& other) { return other.name == events[event].name; });
 }
 
 // Seconds: from the fastest sweep of few CPUs to far beyond the slowest of many.
@@ -47,46 +42,65 @@ double seconds(std::uint64_t ns) {
     return static_cast<double>(ns) / 1e9;
 }
 
-// Counts, times and CPUs in the base units of Prometheus.
-std::vector<MetricFamily> families_of(const Counters& counters) {
-    MetricFamily events{"metagroup_event_total",
-                        "Count of the event; an estimate where it shared the PMU with others.",
-                        MetricType::Counter,
-                        {}};
-    MetricFamily enabled{"metagroup_group_enabled_seconds_total",
-                         "Time for which the group of events was enabled.",
+MetricFamily family_of(const std::string& unit) {
+    if (unit.empty())
+        return {"metagroup_events_total",
+                "Occurrences of the event; an estimate where it shared the PMU with others.",
+                MetricType::Counter,
+                {}};
+    return {"metagroup_event_" + unit + "_total",
+            "Count of the event in " + unit + "; an estimate where it shared the PMU with others.",
+            MetricType::Counter,
+            {}};
+}
+
+// A family for each unit, then times.
+std::vector<MetricFamily> families_of(const Counters& counters, const Labels& labels) {
+    std::map<std::string, MetricFamily> units;
+    MetricFamily enabled{"metagroup_event_enabled_seconds_total",
+                         "Time for which the event was enabled, of all CPUs.",
                          MetricType::Counter,
                          {}};
-    MetricFamily running{"metagroup_group_running_seconds_total",
-                         "Time for which the group of events was on the PMU.",
+    MetricFamily running{"metagroup_event_running_seconds_total",
+                         "Time for which the event was on the PMU, of all CPUs.",
                          MetricType::Counter,
                          {}};
-    for (const Counters::Member& member : counters.members()) {
-        const Labels labels{{"cpu", std::to_string(member.cpu)},
-                            {"group", std::to_string(member.group)}};
-        enabled.metric.push_back(counter(labels, member.enabled));
-        running.metric.push_back(counter(labels, member.running));
-        const auto& group = counters.groups()[member.group];
-        for (std::size_t event = 0; event < group.size(); ++event) {
-            if (seen_before(group, event)) continue;
-            Labels about = labels;
-            about.push_back({"event", group[event].name});
-            if (!group[event].unit.empty()) about.push_back({"unit", group[event].unit});
-            events.metric.push_back(counter(std::move(about), member.values[event]));
+    for (const auto& [name, event] : counters.events()) {
+        std::map<std::size_t, double> values;  // by set of labels
+        double seconds_enabled = 0;
+        double seconds_running = 0;
+        for (const auto& [cpu, count] : event.counts) {
+            values[labels.index_of(cpu)] += count.value;
+            seconds_enabled += seconds(count.enabled);
+            seconds_running += seconds(count.running);
         }
+        auto& metrics = units.try_emplace(event.unit, family_of(event.unit)).first->second.metric;
+        for (const auto& [index, value] : values) {
+            Labels::Set about{{"event", name}};
+            std::ranges::copy(labels.sets()[index], std::back_inserter(about));
+            metrics.push_back(counter(std::move(about), value));
+        }
+        enabled.metric.push_back(counter({{"event", name}}, seconds_enabled));
+        running.metric.push_back(counter({{"event", name}}, seconds_running));
     }
-    MetricFamily online{"metagroup_cpu_online",
-                        "1 if the CPU is counted, 0 if it is offline.",
-                        MetricType::Gauge,
-                        {}};
-    const metagroup::CpuList offline = counters.live().offline();
-    for (const int cpu : counters.cpus())
-        online.metric.push_back(
-            gauge({{"cpu", std::to_string(cpu)}}, offline.contains(cpu) ? 0 : 1));
     std::vector<MetricFamily> all;
-    for (MetricFamily* family : {&events, &enabled, &running, &online})
-        all.push_back(std::move(*family));
+    for (auto& [unit, family] : units)
+        all.push_back(std::move(family));
+    all.push_back(std::move(enabled));
+    all.push_back(std::move(running));
     return all;
+}
+
+MetricFamily online_cpus(const Labels& labels, const metagroup::CpuList& cpus,
+                         const metagroup::CpuList& offline) {
+    MetricFamily family{
+        "metagroup_cpus_online", "CPUs that are counted and online.", MetricType::Gauge, {}};
+    std::vector<double> online(labels.sets().size());
+    for (const int cpu : cpus)
+        online[labels.index_of(cpu)] += offline.contains(cpu) ? 0 : 1;
+    for (std::size_t i = 0; i < online.size(); ++i)
+        family.metric.push_back(gauge(labels.sets()[i], online[i]));
+    return family;
 }
 
 prometheus::Counter& add_counter(prometheus::Registry& registry, const char* name,
@@ -106,50 +120,27 @@ void add_info(prometheus::Registry& registry, const char* name, const char* help
 
 }  // namespace
 
-Counters::Counters(metagroup::MetaGroup::Options options)
-    : live_(metagroup::LiveGroup::open(std::move(options))) {
-    for (const metagroup::GroupSpec& spec : live_.group().groups()) {
-        std::vector<Event>& events = groups_.emplace_back();
-        for (const metagroup::EventSpec& event : spec.events) {
-            if (is_clock(event.name))
-                events.push_back({event.name, "seconds", 1e-9});
-            else
-                events.push_back({event.name, event.unit, event.scale});
+// Families of counters lack the suffix that their samples have.
+std::string to_open_metrics(const std::string& text) {
+    constexpr std::string_view kSuffix = "_total";
+    std::istringstream lines(text);
+    std::string converted;
+    for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("# ")) {
+            const std::size_t end = line.find(' ', line.find(' ', 2) + 1);  // of the name
+            if (std::string_view(line).substr(0, end).ends_with(kSuffix))
+                line.erase(end - kSuffix.size(), kSuffix.size());
         }
+        converted += line + '\n';
     }
-    find_members();
+    return converted + "# EOF\n";
 }
 
-// Members that were known before keep their counts when the group was opened again.
-void Counters::find_members() {
-    targets_.clear();
-    for (const auto& member : live_.group().members()) {
-        const auto [place, added] =
-            places_.try_emplace({member.cpu, member.group}, members_.size());
-        if (added)
-            members_.push_back({member.cpu, member.group, 0, 0,
-                                std::vector<double>(groups_[member.group].size())});
-        targets_.push_back(place->second);
-    }
-}
-
-void Counters::sweep() {
-    live_.read();
-    const metagroup::Delta delta = live_.delta();
-    for (std::size_t i = 0; i < delta.size(); ++i) {
-        const metagroup::MemberDelta since = delta[i];
-        Member& member = members_[targets_[i]];
-        member.enabled += static_cast<double>(since.time_enabled().value_or(0)) / 1e9;
-        member.running += static_cast<double>(since.time_running().value_or(0)) / 1e9;
-        const std::vector<Event>& events = groups_[member.group];
-        for (std::size_t event = 0; event < events.size(); ++event)
-            member.values[event] += since.scaled(event).value_or(0) * events[event].scale;
-    }
-    if (live_.reopen()) find_members();
-}
-
-Scrape::Scrape(metagroup::MetaGroup::Options options, const std::string& version)
+Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::string>& labels,
+               const std::string& version)
     : counters_(std::move(options)),
+      cpus_(counters_.live().group().cpus()),
+      labels_(labels, cpus_),
       backend_(metagroup::to_string(counters_.live().group().backend())),
       sweeps_(add_counter(registry_, "metagroup_sweeps_total",
                           "Successful sweeps, one for each scrape.")),
@@ -167,23 +158,35 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::string& version
     add_info(registry_, "metagroup_build_info", "The program.", {{"version", version}});
 }
 
-std::vector<MetricFamily> Scrape::Collect() const {
-    const std::lock_guard lock(mutex_);
-    try {
-        counters_.sweep();
-        const metagroup::Snapshot& newest = counters_.live().newest();
-        sweeps_.Increment();
-        duration_.Observe(seconds(newest.end_ns() - newest.begin_ns()));
-        skew_.Observe(seconds(newest.skew_ns()));
-    } catch (const std::system_error& error) {
-        std::fprintf(stderr, "metagroup: %s\n", error.what());
-        failures_.Increment();
+std::string Scrape::page(Format format) {
+    std::vector<MetricFamily> families;
+    {
+        const std::lock_guard lock(mutex_);
+        try {
+            counters_.sweep();
+            const metagroup::Snapshot& newest = counters_.live().newest();
+            sweeps_.Increment();
+            duration_.Observe(seconds(newest.end_ns() - newest.begin_ns()));
+            skew_.Observe(seconds(newest.skew_ns()));
+        } catch (const std::system_error& error) {
+            std::fprintf(stderr, "metagroup: %s\n", error.what());
+            failures_.Increment();
+        }
+        cpu_seconds_.Increment(seconds(static_cast<std::uint64_t>(cpu_time().count())) -
+                               cpu_seconds_.Value());
+        families = families_of(counters_, labels_);
+        families.push_back(online_cpus(labels_, cpus_, counters_.live().offline()));
+        std::ranges::move(registry_.Collect(), std::back_inserter(families));
     }
-    cpu_seconds_.Increment(seconds(static_cast<std::uint64_t>(cpu_time().count())) -
-                           cpu_seconds_.Value());
-    std::vector<MetricFamily> all = families_of(counters_);
-    std::ranges::move(registry_.Collect(), std::back_inserter(all));
-    return all;
+    std::string text = prometheus::TextSerializer().Serialize(families);
+    return format == Format::text ? text : to_open_metrics(text);
+}
+
+std::size_t Scrape::series() const {
+    std::size_t count = 0;
+    for (const MetricFamily& family : families_of(counters_, labels_))
+        count += family.metric.size();
+    return count;
 }
 
 std::uint64_t Scrape::scrapes() const {

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: MIT
+#include "export/server.hpp"
+
+#include <fmt/format.h>
+#include <microhttpd.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <exception>
+#include <stdexcept>
+#include <string_view>
+#include <utility>
+
+namespace tool {
+namespace {
+
+constexpr const char* kText = "text/plain; version=0.0.4; charset=utf-8";
+constexpr const char* kOpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+MHD_Result reply(MHD_Connection* connection, unsigned status, const std::string& text,
+                 const char* type = "text/plain; charset=utf-8") {
+    const std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)> response(
+        MHD_create_response_from_buffer(text.size(), const_cast<char*>(text.data()),
+                                        MHD_RESPMEM_MUST_COPY),
+        &MHD_destroy_response);
+    if (!response) return MHD_NO;
+    MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED)
+        MHD_add_response_header(response.get(), MHD_HTTP_HEADER_ALLOW, "GET, HEAD");
+    return MHD_queue_response(connection, status, response.get());
+}
+
+MHD_Result answer(const Server::Page& page, MHD_Connection* connection, std::string_view path,
+                  std::string_view method) {
+    if (path != "/metrics") return reply(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n");
+    if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
+        return reply(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n");
+    const char* const accept =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    const Format format = format_for(accept == nullptr ? "" : accept);
+    return reply(connection, MHD_HTTP_OK, page(format),
+                 format == Format::text ? kText : kOpenMetrics);
+}
+
+// Of the library, for each request: once with its headers, once at its end.
+MHD_Result handle(void* page, MHD_Connection* connection, const char* path, const char* method,
+                  const char* /*version*/, const char* /*upload*/, std::size_t* upload_size,
+                  void** state) {
+    static char seen;
+    if (*state == nullptr || *upload_size > 0) {
+        *state = &seen;
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    try {
+        return answer(*static_cast<const Server::Page*>(page), connection, path, method);
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "metagroup: %s\n", error.what());
+        return reply(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "see the log of the exporter\n");
+    }
+}
+
+}  // namespace
+
+Format format_for(const std::string& accept) {
+    return accept.find("application/openmetrics-text") == accept.npos ? Format::text
+                                                                      : Format::open_metrics;
+}
+
+// The library would close the socket, which is the listener's.
+void Server::Stop::operator()(MHD_Daemon* daemon) const {
+    MHD_quiesce_daemon(daemon);
+    MHD_stop_daemon(daemon);
+}
+
+Server::Server(std::vector<Listener> listeners, Page page)
+    : listeners_(std::move(listeners)), page_(std::move(page)) {
+    // Clients that are slow or many keep nothing from the others.
+    constexpr unsigned kSeconds = 30;
+    constexpr unsigned kConnections = 64;
+    for (const Listener& listener : listeners_) {
+        MHD_Daemon* const daemon = MHD_start_daemon(
+            MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, nullptr, nullptr, &handle, &page_,
+            MHD_OPTION_LISTEN_SOCKET, listener.socket.get(), MHD_OPTION_CONNECTION_TIMEOUT,
+            kSeconds, MHD_OPTION_CONNECTION_LIMIT, kConnections, MHD_OPTION_END);
+        if (daemon == nullptr)
+            throw std::runtime_error(fmt::format("cannot serve {}", listener.url));
+        daemons_.emplace_back(daemon);
+    }
+}
+
+}  // namespace tool

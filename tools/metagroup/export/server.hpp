@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: MIT
+// HTTP on listening sockets: one page, /metrics.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "export/listener.hpp"
+
+struct MHD_Daemon;
+
+namespace tool {
+
+enum class Format { text, open_metrics };
+
+// The format that a client accepts by this header.
+Format format_for(const std::string& accept);
+
+class Server {
+  public:
+    // A thread for each listener calls `page` for each request. \throws std::runtime_error.
+    using Page = std::function<std::string(Format)>;
+    Server(std::vector<Listener> listeners, Page page);
+
+  private:
+    struct Stop {
+        void operator()(MHD_Daemon* daemon) const;
+    };
+
+    std::vector<Listener> listeners_;
+    Page page_;
+    std::vector<std::unique_ptr<MHD_Daemon, Stop>> daemons_;
+};
+
+}  // namespace tool
