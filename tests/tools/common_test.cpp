@@ -227,7 +227,7 @@ TEST_CASE("Threads of a core are one place", "[no-module]") {
     const Aggregation rows = Machine().rows(AggrMode::core);
     REQUIRE(rows.places().size() == 4);
     REQUIRE(rows.places()[1].name == "S0-D0-C1");
-    REQUIRE(rows.places()[1].cpus == 2);
+    REQUIRE(rows.places()[1].cpus.size() == 2);
     REQUIRE(rows.index_of(1) == rows.index_of(5));
 }
 
@@ -236,7 +236,7 @@ TEST_CASE("Sockets and nodes contain their CPUs", "[no-module]") {
     for (const AggrMode mode : {AggrMode::socket, AggrMode::node}) {
         const Aggregation rows = machine.rows(mode);
         REQUIRE(rows.places().size() == 2);
-        REQUIRE(rows.places()[0].cpus == 4);
+        REQUIRE(rows.places()[0].cpus.size() == 4);
         REQUIRE(rows.index_of(4) == 0);
         REQUIRE(rows.index_of(6) == 1);
     }

@@ -197,7 +197,7 @@ TEST_CASE("Rows can be dies and last-level caches", "[no-module]") {
     const tool::Aggregation dies(tool::AggrMode::die, cpus, tree.path());
     REQUIRE(dies.places().size() == 2);
     CHECK(dies.places()[1].name == "S0-D1");
-    CHECK(dies.places()[0].cpus == 2);
+    CHECK(dies.places()[0].cpus.size() == 2);
     const tool::Aggregation caches(tool::AggrMode::cache, metagroup::CpuList({0, 2}), tree.path());
     REQUIRE(caches.places().size() == 2);
     CHECK(caches.places()[1].name == "S0-D1-L3-ID2");

@@ -23,7 +23,9 @@ using Order = std::vector<std::size_t>;
 
 // Three CPUs, two events; the first row of numbers is the first CPU's, the last the total.
 Model model() {
-    return {{{"CPU0", 1}, {"CPU1", 1}, {"CPU2", 1}}, {{"cycles", "/s"}, {"IPC", ""}}};
+    using metagroup::CpuList;
+    return {{{"CPU0", CpuList({0})}, {"CPU1", CpuList({1})}, {"CPU2", CpuList({2})}},
+            {{"cycles", "/s"}, {"IPC", ""}}};
 }
 
 Update update(std::vector<Cell> cells) {
@@ -175,6 +177,48 @@ TEST_CASE("Rows of a column share its peak, without the total", "[no-module]") {
     CHECK(shown.peak(1, 4) == 1.5);
 }
 
+TEST_CASE("A filter leaves rows by CPUs or by a part of the name", "[no-module]") {
+    Model shown = model();
+    shown.update(example());
+    const auto [text, rows] = GENERATE(table<std::string, Order>({{"", {0, 1, 2}},
+                                                                  {"1-2,8", {1, 2}},
+                                                                  {"cpu2", {2}},
+                                                                  {"U", {0, 1, 2}},
+                                                                  {"1-", {}},
+                                                                  {"S0", {}}}));
+    CAPTURE(text);
+    shown.filter(text);
+    CHECK(shown.order() == rows);
+    CHECK(shown.cell(shown.total(), 0).value == 60);
+}
+
+TEST_CASE("A filter by CPUs finds the row that they are folded to", "[no-module]") {
+    Model shown = model();
+    shown.filter("3");
+    shown.sort_by(1);
+    shown.replace({{"S0", metagroup::CpuList({0, 1})}, {"S1", metagroup::CpuList({2, 3})}});
+    CHECK(shown.order() == Order{1});
+    CHECK(shown.sorted_by() == 1);
+    CHECK_FALSE(shown.cell(1, 0).value);
+}
+
+TEST_CASE("Rows are folded from CPUs on, and come back to them") {
+    Sampler sampler(counting("cpu-clock"), AggrMode::cpu);
+    const std::string first = sampler.places().front().name;
+    REQUIRE(sampler.fold());
+    CHECK_THAT(sampler.places().front().name, StartsWith("S0-D0-C"));
+    sampler.restart(100ms);
+    std::this_thread::sleep_for(50ms);
+    const Update& update = *sampler.sample();
+    REQUIRE(update.cells.size() == sampler.places().size() + 1);
+    REQUIRE(update.online.size() == sampler.places().size());
+    CHECK(update.cells.back().value.value() ==
+          Approx(static_cast<double>(number_online())).epsilon(0.05));
+    for (int folds = 0; folds < 5 && sampler.places().front().name != first; ++folds)
+        sampler.fold();
+    CHECK(sampler.places().front().name == first);
+}
+
 TEST_CASE("Columns share the width, and those that do not fit are left out", "[no-module]") {
     const Layout all(75, 4, 0, 0);
     CHECK(all.shown == 4);
@@ -263,7 +307,7 @@ TEST_CASE("A CPU that goes offline is marked, and counts again when it is back",
     }
     REQUIRE(comes(sampler, [](const Update& update) { return update.online[1] == 1; }));
     CHECK(comes(sampler, [](const Update& update) {
-        return update.cells[1].value > 0.5 && update.gaps == std::set<std::size_t>{1};
+        return update.cells[1].value > 0.5 && update.gaps == std::set<int>{1};
     }));
 }
 
@@ -343,8 +387,8 @@ TEST_CASE("Graphs are ASCII in an ASCII locale") {
     CHECK(terminal.wrote("#") == !utf8);
 }
 
-TEST_CASE("top without a terminal points to stat") {
-    tool_fails("top -e cpu-clock </dev/null", {"metagroup stat"});
+TEST_CASE("top without a terminal points to plain lines and to stat") {
+    tool_fails("top -e cpu-clock </dev/null", {"--batch", "metagroup stat"});
 }
 
 TEST_CASE("top refuses invalid options") {

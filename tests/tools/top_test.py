@@ -198,6 +198,33 @@ class TopTest(unittest.TestCase):
         terminal.keys("PageDown")
         terminal.wait_for("CPU1")
 
+    def test_rows_are_folded_and_unfolded(self) -> None:
+        terminal = self.start()
+        terminal.wait_for("CPU0")
+        terminal.keys("f")
+        terminal.wait_for("S0-D0-C")
+        self.assertNotIn("CPU0", terminal.text())
+        for _ in range(5):
+            if "CPU0" not in terminal.text():
+                terminal.keys("f")
+                time.sleep(0.5)
+        terminal.wait_for("CPU0")
+
+    def test_a_filter_is_typed(self) -> None:
+        terminal = self.start()
+        terminal.wait_for("CPU0")
+        terminal.keys("/", "c", "p", "u", "9", "BSpace", "0")
+        terminal.wait_for("filter: cpu0_")
+        self.assertIn("CPU0", terminal.text())
+        self.assertNotIn("CPU1", terminal.text())
+        terminal.keys("Enter")
+        terminal.wait_for("q quit")
+        self.assertIn("filter cpu0", terminal.lines()[1])
+        terminal.keys("/", "Escape")
+        terminal.wait_until(lambda: "filter" not in terminal.text(), "all rows")
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertIn("CPU1", terminal.text())
+
     def test_it_runs_in_tiny_terminals(self) -> None:
         terminal = self.start(columns=20, rows=5)
         terminal.wait_for("total")

@@ -102,7 +102,7 @@ void Aggregation::find_places(const metagroup::CpuList& cpus, const KeyOf& key_o
             index_.resize(std::max(index_.size(), at + 1));
             index_[at] = places_.size();
         }
-        places_.push_back({key.second, members.size()});
+        places_.push_back({key.second, metagroup::CpuList(members)});
     }
 }
 

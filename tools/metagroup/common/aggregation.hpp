@@ -23,7 +23,7 @@ enum class AggrMode { all, cpu, core, cache, die, socket, node };
 struct Place {
     // As in perf stat: CPU3, S0-D0-C1, S0-D0-L3-ID0, S0-D0, S0, N0; empty for all CPUs.
     std::string name;
-    std::size_t cpus = 0;
+    metagroup::CpuList cpus{};
 };
 
 class Aggregation {

@@ -213,8 +213,8 @@ std::vector<Distribution> Analysis::distributions() const {
     for (const auto& [key, histogram] : histograms_) {
         const auto& [place, figure] = key;
         const Place& at = rows_.places()[place];
-        Distribution row{at.name,    at.cpus, period_ ? "lateness" : "interval", "ns", 1,
-                         &histogram, {}};
+        Distribution row{
+            at.name, at.cpus.size(), period_ ? "lateness" : "interval", "ns", 1, &histogram, {}};
         if (figure == figures_.size()) {
             const Losses& losses = losses_.at(place);
             row.lost = losses.lost;

@@ -141,7 +141,7 @@ class TextReport final : public Report {
     std::string place_column(const Place& place) const {
         if (place.name.empty()) return "";
         if (!shows_cpus()) return fmt::format("{:<{}}", place.name, place_width());
-        return fmt::format("{:<12}{:>4} ", place.name, place.cpus);
+        return fmt::format("{:<12}{:>4} ", place.name, place.cpus.size());
     }
     bool shows_cpus() const { return subject_.rows.mode() != AggrMode::cpu; }
     std::size_t place_width() const { return shows_cpus() ? 17 : 12; }
@@ -209,7 +209,7 @@ class CsvReport final : public Report {
             if (place.name.empty()) continue;
             text = place.name + separator_;
             if (subject_.rows.mode() != AggrMode::cpu)
-                text += fmt::format("{}{}", place.cpus, separator_);
+                text += fmt::format("{}{}", place.cpus.size(), separator_);
         }
     }
 
@@ -342,7 +342,7 @@ class JsonReport final : public Report {
             const std::string name = mode == AggrMode::cpu ? place.name.substr(3) : place.name;
             if (!name.empty())
                 text = fmt::format(R"("{}":{},)", place_key(mode), json_string(name));
-            if (mode != AggrMode::cpu) text += fmt::format(R"("counters":{},)", place.cpus);
+            if (mode != AggrMode::cpu) text += fmt::format(R"("counters":{},)", place.cpus.size());
             text += R"("counter-value":)";
         }
         const std::string cgroup =

@@ -4,8 +4,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <metagroup/cpu_list.hpp>
+#include <metagroup/error.hpp>
 #include <numeric>
+#include <system_error>
 #include <utility>
 
 #include "common/text.hpp"
@@ -19,6 +23,13 @@ constexpr double kWholeTime = 0.99995;
 Cell cell(const std::optional<Metric>& metric, const Count& count) {
     if (!metric) return {};
     return {metric->value, count.coverage() < kWholeTime};
+}
+
+bool has_text(const std::string& name, const std::string& text) {
+    const auto same = [](unsigned char a, unsigned char b) {
+        return std::tolower(a) == std::tolower(b);
+    };
+    return !std::ranges::search(name, text, same).empty() || text.empty();
 }
 
 }  // namespace
@@ -40,15 +51,46 @@ double History::peak(std::size_t length) const {
     return highest;
 }
 
-Model::Model(std::vector<Place> places, std::vector<Series> series)
-    : places_(std::move(places)),
-      series_(std::move(series)),
-      cells_((places_.size() + 1) * series_.size()),
-      histories_(cells_.size()),
-      order_(places_.size()) {
+Model::Model(std::vector<Place> places, std::vector<Series> series) : series_(std::move(series)) {
+    replace(std::move(places));
+}
+
+void Model::replace(std::vector<Place> places) {
+    places_ = std::move(places);
+    cells_.assign((places_.size() + 1) * series_.size(), {});
+    histories_.assign(cells_.size(), {});
+    online_.clear();
     for (const Place& place : places_)
-        online_.push_back(place.cpus);
+        online_.push_back(place.cpus.size());
     sort();
+}
+
+void Model::filter(std::string text) {
+    filter_ = std::move(text);
+    filter_cpus_.reset();
+    if (!filter_.empty() && std::isdigit(static_cast<unsigned char>(filter_.front())) != 0) {
+        try {
+            filter_cpus_ = metagroup::CpuList::parse(filter_);
+        } catch (const metagroup::Error&) {
+            // A list that is being typed, or a text.
+        }
+    }
+    sort();
+}
+
+bool Model::fits(std::size_t place) const {
+    if (filter_cpus_) return !places_[place].cpus.intersect(*filter_cpus_).empty();
+    return has_text(places_[place].name, filter_);
+}
+
+std::string Model::name_of(std::size_t row) const {
+    if (row == total()) return "total";
+    const Place& place = places_[row];
+    std::string name = place.name;
+    if (online_[row] != 0 && online_[row] != place.cpus.size())
+        name += fmt::format(" {}/{}", online_[row], place.cpus.size());
+    const bool gap = std::ranges::any_of(place.cpus, [&](int cpu) { return gaps_.contains(cpu); });
+    return gap ? name + '*' : name;
 }
 
 void Model::update(const Update& update) {
@@ -85,7 +127,9 @@ void Model::reverse() {
 }
 
 void Model::sort() {
+    order_.resize(places_.size());
     std::iota(order_.begin(), order_.end(), std::size_t{0});
+    std::erase_if(order_, [this](std::size_t place) { return !fits(place); });
     if (sorted_by_ == kByPlace) {
         if (descending_) std::ranges::reverse(order_);
         return;
@@ -119,14 +163,26 @@ std::chrono::nanoseconds shorter(std::chrono::nanoseconds interval) {
     return interval > kLongestInterval ? kLongestInterval : below;
 }
 
-Figures::Figures(std::vector<Column> columns)
-    : columns_(std::move(columns)), metrics_(columns_), total_(columns_, Aggregation::one()) {}
+Figures::Figures(std::vector<Column> columns, const std::vector<MeasuredMetric>& metrics)
+    : columns_(std::move(columns)),
+      metrics_(columns_, defined_metrics(metrics, columns_)),
+      total_(columns_, Aggregation::one()) {
+    for (const MeasuredMetric& metric : metrics)
+        chosen_.push_back({metric.definition.name, metric.definition.unit});
+    for (const DefinedMetric& metric : defined_metrics(metrics, columns_)) {
+        chosen_columns_.push_back(metric.column);
+        for (const std::optional<std::size_t>& column : metric.columns)
+            first_ = std::max(first_, column.value_or(0) + 1);
+    }
+}
 
 std::vector<Series> Figures::series() const {
-    std::vector<Series> all;
-    for (const Column& column : columns_)
-        all.push_back({column.event, is_clock(column.event) ? "CPUs" : column.unit + "/s"});
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
+    std::vector<Series> all = chosen_;
+    for (std::size_t column = first_; column < columns_.size(); ++column) {
+        const auto& [event, unit, scale, supported] = columns_[column];
+        all.push_back({event, is_clock(event) ? "CPUs" : unit + "/s"});
+    }
+    for (std::size_t column = first_; column < columns_.size(); ++column) {
         if (const auto& ratio = metrics_.ratio_of(column))
             all.push_back({std::string(ratio->name),
                            (ratio->percent ? "% " : "") + std::string(ratio->unit)});
@@ -144,19 +200,23 @@ void Figures::fill(std::vector<Cell>& cells, const Totals& totals) {
 }
 
 void Figures::add_row(std::vector<Cell>& cells, const Totals& totals, std::size_t place) const {
-    for (std::size_t column = 0; column < columns_.size(); ++column)
+    for (const std::size_t column : chosen_columns_)
+        cells.push_back(cell(metrics_.of(totals, place, column), totals.at(place, column)));
+    for (std::size_t column = first_; column < columns_.size(); ++column)
         cells.push_back(cell(metrics_.rate(totals, place, column), totals.at(place, column)));
-    for (std::size_t column = 0; column < columns_.size(); ++column) {
+    for (std::size_t column = first_; column < columns_.size(); ++column) {
         if (metrics_.ratio_of(column))
             cells.push_back(cell(metrics_.ratio(totals, place, column), totals.at(place, column)));
     }
 }
 
-Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, std::string method)
+Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, std::string method,
+                 const std::vector<MeasuredMetric>& metrics)
     : live_(metagroup::LiveGroup::open(options)),
-      rows_(mode, live_.group().cpus()),
+      cpus_(live_.group().cpus()),
+      rows_(mode, cpus_),
       totals_(live_.group(), rows_),
-      figures_(totals_.columns()),
+      figures_(totals_.columns(), metrics),
       method_(std::move(method)) {}
 
 std::chrono::nanoseconds Sampler::restart(std::chrono::nanoseconds interval) {
@@ -171,6 +231,24 @@ std::chrono::nanoseconds Sampler::restart(std::chrono::nanoseconds interval) {
 void Sampler::pause() {
     if (stream_) overhead_.missed += stream_->stop();
     stream_.reset();
+}
+
+bool Sampler::fold() {
+    constexpr auto kModes = std::to_array({AggrMode::cpu, AggrMode::core, AggrMode::cache,
+                                           AggrMode::die, AggrMode::socket, AggrMode::node});
+    pause();
+    const auto* mode = std::ranges::find(kModes, rows_.mode());
+    for (bool found = false; !found;) {
+        if (mode == kModes.end() || ++mode == kModes.end()) mode = kModes.begin();
+        try {
+            rows_ = Aggregation(*mode, cpus_);
+            found = true;
+        } catch (const std::system_error&) {
+            // This machine does not describe such places. CPUs need no description.
+        }
+    }
+    totals_ = Totals(live_.group(), rows_);
+    return true;
 }
 
 const Update* Sampler::sample() {
@@ -205,15 +283,14 @@ void Sampler::count_online() {
     update_.online.assign(rows_.places().size(), 0);
     const metagroup::CpuList offline = live_.offline();
     for (const int cpu : live_.group().cpus()) {
-        const std::size_t place = rows_.index_of(cpu);
         if (offline.contains(cpu))
-            update_.gaps.insert(place);
+            update_.gaps.insert(cpu);
         else
-            ++update_.online[place];
+            ++update_.online[rows_.index_of(cpu)];
     }
     // It may have been offline between two sweeps only.
     for (const metagroup::MemberDelta& member : live_.delta())
-        if (member.gap()) update_.gaps.insert(rows_.index_of(member.newer().cpu()));
+        if (member.gap()) update_.gaps.insert(member.newer().cpu());
 }
 
 std::string Sampler::name() const {
@@ -233,7 +310,7 @@ Player::Player(const Replay::Options& options, AggrMode mode, std::chrono::nanos
       replay_(options, mode, interval),
       figures_(replay_.analysis().columns()) {
     for (const Place& place : places())
-        update_.online.push_back(place.cpus);
+        update_.online.push_back(place.cpus.size());
 }
 
 const Update* Player::sample() {

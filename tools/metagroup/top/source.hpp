@@ -17,6 +17,7 @@
 
 #include "common/aggregation.hpp"
 #include "common/intervals.hpp"
+#include "common/metric_table.hpp"
 #include "common/replay.hpp"
 #include "common/totals.hpp"
 
@@ -36,7 +37,7 @@ struct Cell {
 struct Update {
     std::vector<Cell> cells;          // by place and series; the last row is the total
     std::vector<std::size_t> online;  // CPUs of each place
-    std::set<std::size_t> gaps{};     // places with a CPU that was offline for a time
+    std::set<int> gaps{};             // CPUs that were offline for a time
 };
 
 // The newest values of a cell, in a ring.
@@ -65,6 +66,14 @@ class Model {
 
     void update(const Update& update);
 
+    // Other places, whose values come with the next update. Order and filter stay.
+    void replace(std::vector<Place> places);
+
+    // Leaves in order() only places with one of these CPUs, as in 0-3,8, or whose name has this
+    // text, in any case. Empty: all. The total and graphs are not changed.
+    void filter(std::string text);
+    const std::string& filter() const { return filter_; }
+
     // Sorts numbers from the largest, places from the first. The same column again reverses.
     void sort_by(std::size_t column);
     // Sorts by the next column to the left or right, if there is one.
@@ -77,9 +86,11 @@ class Model {
     const std::vector<std::size_t>& order() const { return order_; }
 
     const std::vector<Place>& places() const { return places_; }
-    std::size_t online(std::size_t place) const { return online_[place]; }
-    // True if a CPU of the place was offline for a time.
-    bool has_gap(std::size_t place) const { return gaps_.contains(place); }
+    // With the number of CPUs that are online if that is less than all, and `*` if one of them was
+    // offline for a time. `row` may be the total.
+    std::string name_of(std::size_t row) const;
+    // True for a place without a CPU online.
+    bool is_offline(std::size_t row) const { return row < total() && online_[row] == 0; }
     const std::vector<Series>& series() const { return series_; }
     // The row of the total, after all places.
     std::size_t total() const { return places_.size(); }
@@ -94,16 +105,19 @@ class Model {
 
   private:
     void sort();
+    bool fits(std::size_t place) const;
 
     std::vector<Place> places_;
     std::vector<Series> series_;
     std::vector<std::size_t> online_;
-    std::set<std::size_t> gaps_;
+    std::set<int> gaps_;
     std::vector<Cell> cells_;
     std::vector<History> histories_;
     std::vector<std::size_t> order_;
     std::size_t sorted_by_ = kByPlace;
     bool descending_ = false;
+    std::string filter_;
+    std::optional<metagroup::CpuList> filter_cpus_;  // if the filter is a list of them
 };
 
 // The intervals between updates that keys select: 1, 2, 5, 10 ... times a power of ten.
@@ -112,10 +126,11 @@ constexpr std::chrono::nanoseconds kLongestInterval = std::chrono::minutes(1);  
 std::chrono::nanoseconds longer(std::chrono::nanoseconds interval);
 std::chrono::nanoseconds shorter(std::chrono::nanoseconds interval);
 
-// The columns of the model: a rate for each event, then the ratios.
+// The columns of the model: the metrics that were chosen, whose events are first among `columns`,
+// then a rate for each other event, then ratios.
 class Figures {
   public:
-    explicit Figures(std::vector<Column> columns);
+    explicit Figures(std::vector<Column> columns, const std::vector<MeasuredMetric>& metrics = {});
 
     std::vector<Series> series() const;
     // The cells of all places and of their total.
@@ -125,6 +140,9 @@ class Figures {
     void add_row(std::vector<Cell>& cells, const Totals& totals, std::size_t place) const;
 
     std::vector<Column> columns_;
+    std::vector<Series> chosen_;
+    std::vector<std::size_t> chosen_columns_;
+    std::size_t first_ = 0;  // column that is not of a chosen metric
     Metrics metrics_;
     Totals total_;
 };
@@ -137,6 +155,9 @@ class Source {
     virtual std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) = 0;
     // Until restart() the source costs nothing.
     virtual void pause() {}
+    // The next kind of places: CPUs, cores, caches, dies, sockets, nodes, as far as they are known,
+    // and CPUs again. Counts until restart() are lost. \return false if there is no other.
+    virtual bool fold() { return false; }
     // The counts of the last interval; nullptr at the end of a recording.
     virtual const Update* sample() = 0;
     // True if sample() returns several intervals, one at a call, and nullptr after the last one.
@@ -155,12 +176,14 @@ class Sampler : public Source {
   public:
     // `method` as of StreamedIntervals::start(). Sweeps until restart().
     // \throws as LiveGroup::open() and Aggregation.
+    // The groups of `metrics` are the first of the options.
     Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode,
-            std::string method = "sweep");
+            std::string method = "sweep", const std::vector<MeasuredMetric>& metrics = {});
 
     // \throws as StreamedIntervals::start().
     std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) override;
     void pause() override;
+    bool fold() override;
     const Update* sample() override;
     bool has_batches() const override { return stream_.has_value(); }
     const std::vector<Place>& places() const override { return rows_.places(); }
@@ -176,6 +199,7 @@ class Sampler : public Source {
     void count_online();
 
     metagroup::LiveGroup live_;
+    metagroup::CpuList cpus_;  // also those that are offline now
     Aggregation rows_;
     Totals totals_;
     Figures figures_;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: MIT
-// metagroup top: rates of all CPUs on a full screen.
+// metagroup top: rates of all CPUs on a full screen, or as plain lines.
 #define NCURSES_NOMACROS 1  // they clash with names such as erase
 #include <curses.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,12 +16,15 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "common/command_line.hpp"
 #include "common/intervals.hpp"
+#include "common/metric_table.hpp"
 #include "common/process.hpp"
 #include "common/totals.hpp"
 #include "subcommands.hpp"
+#include "top/batch.hpp"
 #include "top/source.hpp"
 #include "top/view.hpp"
 
@@ -32,16 +37,26 @@ struct TopOptions {
     void add_to(CLI::App& app);
 
     Selection selection;
+    std::string metrics;
+    std::string metric_directory;
     std::string method = "auto";  // of reading intervals
     Replay::Options replay;
     AggrMode mode = AggrMode::cpu;
     std::optional<nanoseconds> interval;
     std::optional<std::uint32_t> count;  // updates
+    std::string filter;
+    bool batch = false;
 };
 
 void TopOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
+    app.add_option("-M,--metrics", metrics,
+                   "metrics or groups of them, as in IPC,power; see metagroup list -M")
+        ->check(not_empty())
+        ->excludes(app.get_option("--set"))
+        ->type_name("METRICS");
+    add_metric_directory(app, metric_directory);
     add_method(app, method);
     replay.add_option(app);
     // Numbers without unit are seconds with -d, as in top(1), and milliseconds with -I, as in stat.
@@ -50,14 +65,32 @@ void TopOptions::add_to(CLI::App& app) {
     add_duration(app, "-I,--interval", interval, 1ms, kShortestInterval,
                  "the same in milliseconds, as in stat")
         ->excludes(delay);
-    add_count(app, "--count", count, "stop after N updates");
+    add_count(app, "-n,--count", count, "stop after N updates");
     add_aggregation(app, mode);
+    app.add_option("--filter", filter,
+                   "show only rows of these CPUs, as in 0-3,8, or whose names have this text");
+    app.add_flag("-b,--batch", batch,
+                 "print plain lines, for pipes, scripts and screen readers; needs no terminal");
 }
 
 std::unique_ptr<Source> make_source(const TopOptions& options, nanoseconds interval) {
     if (!options.replay.file.empty())
         return std::make_unique<Player>(options.replay, options.mode, interval);
-    return std::make_unique<Sampler>(options.selection.options(), options.mode, options.method);
+    std::vector<MeasuredMetric> metrics;
+    if (!options.metrics.empty())
+        metrics = choose_metrics(options.metrics, options.metric_directory);
+    return std::make_unique<Sampler>(options.selection.options(groups_of(metrics)), options.mode,
+                                     options.method, metrics);
+}
+
+Model make_model(const Source& source, const std::string& filter) {
+    Model model(source.places(), source.series());
+    model.filter(filter);
+    if (!model.order().empty()) return model;
+    throw std::invalid_argument(fmt::format(
+        "--filter {}: no row has that; there are {} to {}: give CPUs, as in 0-3,8, or a part of a "
+        "name",
+        filter, source.places().front().name, source.places().back().name));
 }
 
 // The shortest time between two pictures; shorter intervals are in the graphs only.
@@ -70,7 +103,7 @@ class Top {
     Top(const TopOptions& options, nanoseconds interval)
         : options_(options),
           source_(make_source(options, interval)),
-          model_(source_->places(), source_->series()),
+          model_(make_model(*source_, options.filter)),
           interval_(interval),
           ticker_(source_->restart(interval), Clock::now()) {}
 
@@ -87,6 +120,8 @@ class Top {
     void signal(int number);
     void press_all(Clock::time_point until);
     void press(int key);
+    void type(int key);
+    void fold();
     void restart(nanoseconds interval);
     void pause();
 
@@ -116,6 +151,8 @@ class Top {
         {'=', [this] { restart(longer(interval_)); }},  // + without Shift
         {'-', [this] { restart(shorter(interval_)); }},
         {'r', [this] { model_.reverse(); }},
+        {'f', [this] { fold(); }},
+        {'/', [this] { status_.typing = true; }},
         {KEY_LEFT, [this] { model_.sort_left(); }},
         {KEY_RIGHT, [this] { model_.sort_right(); }},
         {KEY_UP, [this] { view_.up(1); }},
@@ -202,10 +239,39 @@ void Top::signal(int number) {
 void Top::press(int key) {
     if (view_.shows_help())
         view_.show_help(false);
+    else if (status_.typing)
+        type(key);
     else if (key >= '0' && key <= '9')
         model_.sort_by(static_cast<std::size_t>(key - '0'));
     else if (const auto found = keys_.find(key); found != keys_.end())
         found->second();
+}
+
+// A key of the filter, which rows follow at once.
+void Top::type(int key) {
+    constexpr int kEnter = '\r';
+    constexpr int kEscape = 27;
+    constexpr int kDelete = 127;
+    std::string text = model_.filter();
+    if (key == kEnter || key == '\n' || key == KEY_ENTER) {
+        status_.typing = false;
+        return;
+    }
+    if (key == kEscape) {
+        status_.typing = false;
+        text.clear();
+    } else if (key == KEY_BACKSPACE || key == kDelete || key == '\b') {
+        if (!text.empty()) text.pop_back();
+    } else if (key >= ' ' && key < kDelete) {
+        text += static_cast<char>(key);
+    }
+    model_.filter(text);
+}
+
+void Top::fold() {
+    if (!source_->fold()) return;
+    model_.replace(source_->places());
+    restart(interval_);
 }
 
 void Top::restart(nanoseconds interval) {
@@ -230,8 +296,13 @@ void add_top(CLI::App& app, int& /*status*/) {
     CLI::App* top = app.add_subcommand("top", "show rates of all CPUs, live");
     const auto options = std::make_shared<TopOptions>();
     options->add_to(*top);
-    top->callback(
-        [options] { Top(*options, options->interval.value_or(std::chrono::seconds(1))).run(); });
+    top->callback([options] {
+        const nanoseconds interval = options->interval.value_or(std::chrono::seconds(1));
+        if (!options->batch) return Top(*options, interval).run();
+        const std::unique_ptr<Source> source = make_source(*options, interval);
+        Model model = make_model(*source, options->filter);
+        run_batch(*source, model, interval, options->count);
+    });
 }
 
 }  // namespace tool

@@ -61,6 +61,9 @@ constexpr auto kHelp = std::to_array<std::string_view>({
     "  left, right   sort by the column to the left, right; scrolls columns",
     "  0 to 9        sort by place (0) or by that column; again: reversed",
     "  r             reverse the order",
+    "  f             fold rows to cores, caches, dies, sockets, nodes, and back to CPUs",
+    "  /             filter rows: CPUs as in 0-3,8, or a part of their names; Enter keeps",
+    "                it, Escape shows all rows",
     "  up, down      scroll by a row; PgUp, PgDn by a page; Home, End to the ends",
     "  h, ?          this help; any key returns",
     "",
@@ -84,15 +87,6 @@ std::size_t level(double value, double peak) {
     if (!(value > 0) || !(peak > 0)) return 0;
     const double part = std::min(1.0, value / peak);
     return static_cast<std::size_t>(std::ceil(part * static_cast<double>(kLevels - 1)));
-}
-
-std::string name_of(const Model& model, std::size_t row) {
-    if (row == model.total()) return "total";
-    const Place& place = model.places()[row];
-    const std::size_t online = model.online(row);
-    std::string name = place.name;
-    if (online != 0 && online != place.cpus) name += fmt::format(" {}/{}", online, place.cpus);
-    return model.has_gap(row) ? name + '*' : name;
 }
 
 std::string sorting(const Model& model) {
@@ -132,7 +126,8 @@ struct Screen::Terminal {
 Screen::Screen() {
     if (::isatty(STDIN_FILENO) == 0 || ::isatty(STDOUT_FILENO) == 0)
         throw std::runtime_error(
-            "top needs a terminal: for files, pipes and scripts use metagroup stat -A -I 1s");
+            "top needs a terminal: for files, pipes and scripts use --batch, or metagroup stat -A "
+            "-I 1s");
     std::setlocale(LC_CTYPE, "");
     utf8_ = std::string_view(::nl_langinfo(CODESET)) == "UTF-8";
     terminal_ = std::make_unique<Terminal>();
@@ -248,7 +243,9 @@ void View::draw(Screen& screen, const Model& model, const Status& status) {
     draw_row(screen, model, line++, model.total());
     for (std::size_t i = first_row_; i < std::min(first_row_ + window_, model.order().size()); ++i)
         draw_row(screen, model, line++, model.order()[i]);
-    if (!compact_)
+    if (status.typing)
+        screen.put(screen.rows() - 1, 0, fmt::format("filter: {}_", model.filter()), Style::strong);
+    else if (!compact_)
         screen.put(screen.rows() - 1, 0,
                    "q quit  h help  space pause  + - interval  left right r sort  up down scroll",
                    Style::weak);
@@ -264,7 +261,7 @@ void View::place(const Screen& screen, const Model& model) {
 
     name_width_ = 6;
     for (std::size_t row = 0; row < model.total(); ++row)
-        name_width_ = std::max(name_width_, name_of(model, row).size());
+        name_width_ = std::max(name_width_, model.name_of(row).size());
     const auto width = static_cast<std::size_t>(screen.columns());
     const std::size_t wanted =
         model.sorted_by() == Model::kByPlace ? layout_.first : model.sorted_by() - 1;
@@ -289,6 +286,7 @@ void View::draw_extent(Screen& screen, const Model& model, const Status& status)
         return;
     }
     std::string text = sorting(model);
+    if (!model.filter().empty()) text += fmt::format(" | filter {}", model.filter());
     const std::size_t rows = model.order().size();
     if (window_ < rows)
         text += fmt::format(" | rows {}-{} of {}", first_row_ + 1, first_row_ + window_, rows);
@@ -331,8 +329,8 @@ void View::draw_headings(Screen& screen, const Model& model) const {
 
 void View::draw_row(Screen& screen, const Model& model, int line, std::size_t row) const {
     const bool total = row == model.total();
-    const bool offline = !total && model.online(row) == 0;
-    screen.put(line, 0, name_of(model, row),
+    const bool offline = model.is_offline(row);
+    screen.put(line, 0, model.name_of(row),
                total     ? Style::strong
                : offline ? Style::bad
                          : Style::plain);

@@ -81,6 +81,7 @@ struct Status {
     std::uint64_t missed = 0;
     std::chrono::nanoseconds interval{};
     bool paused = false;
+    bool typing = false;  // the filter
     std::string problem;  // empty: none
 };
 
