@@ -262,8 +262,8 @@ TEST_CASE("The exporter listens on IPv6 addresses, and on all addresses") {
 TEST_CASE("The exporter listens on each address that is given, and on host names") {
     Pty terminal({METAGROUP_TOOL, "export", "-e", "cpu-clock", "--listen", "127.0.0.1:0",
                   "--listen", "127.0.0.2:0"});
-    REQUIRE(terminal.shows("127.0.0.1:"));
-    CHECK(terminal.shows("127.0.0.2:"));
+    REQUIRE(terminal.shows("127.0.0.2:"));
+    CHECK(terminal.wrote("127.0.0.1:"));
     Pty named({METAGROUP_TOOL, "export", "-e", "cpu-clock", "--listen", "localhost:0"});
     CHECK(named.shows("/metrics"));
 }

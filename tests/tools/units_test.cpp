@@ -215,8 +215,7 @@ TEST_CASE("The units publish a set, serve it with the rights of a group alone, a
     const auto scrape = [port = static_cast<std::uint16_t>(std::stoi(found[1]))] {
         return samples_of(get(port));
     };
-    const std::string switches =
-        "metagroup_events_total{event=\"context-switches\",cpu=\"0\"}";
+    const std::string switches = "metagroup_events_total{event=\"context-switches\",cpu=\"0\"}";
     CHECK(scrape().at("metagroup_backend_info{backend=\"module\",origin=\"name\"}") == 1);
     std::this_thread::sleep_for(100ms);
     const double before = scrape().at(switches);
