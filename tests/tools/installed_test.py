@@ -136,6 +136,7 @@ class SchemaTest(LinesTest):
     def test_list(self) -> None:
         self.check_tool("list")
         self.check_tool("list", "--all")
+        self.check_tool("list", "--metrics")
 
     def test_info(self) -> None:
         self.check_tool("info")

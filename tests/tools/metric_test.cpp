@@ -128,6 +128,26 @@ TEST_CASE("list -M shows metrics with their groups") {
                ContainsSubstring("CPUs that count [CPUs]") && ContainsSubstring("busy"));
 }
 
+TEST_CASE("list -M -j has a line for each metric, with what is missing") {
+    const Tables tables;
+    const auto lines = json_lines(tool_output("list -Mj --metric-dir " + tables.tree.path()));
+    const auto line_of = [&](const std::string& name) {
+        return *std::ranges::find(lines, name, [](const nlohmann::json& line) {
+            return line.at("metric").get<std::string>();
+        });
+    };
+    CHECK(line_of("CPUs").at("unit") == "CPUs");
+    CHECK(line_of("CPUs").at("expression") == "cpu\\-clock / 1000 / duration_time");
+    CHECK_FALSE(line_of("CPUs").contains("missing"));
+    CHECK_THAT(line_of("unknown").at("missing").get<std::string>(), ContainsSubstring("nosuch"));
+}
+
+TEST_CASE("list -M reports a metric that there is not") {
+    const Outcome outcome = run_tool("list -M no-such-metric");
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("no metric matches \"no-such-metric\""));
+}
+
 TEST_CASE("A file of metrics that is none is refused by its name", "[no-module]") {
     metagroup::test::TempTree tree;
     tree.file("broken.json", "[{");

@@ -172,27 +172,60 @@ std::string nothing_found(const std::string& pattern, std::size_t uncounted) {
                                     : fmt::format("similar events: {}", fmt::join(near, ", ")));
 }
 
-// Of each metric the groups, the text, the unit, and why it cannot be counted here.
+struct FoundMetric {
+    MetricDefinition definition;
+    std::string missing;  // why it cannot be counted here
+};
+
+std::string as_json(const std::vector<FoundMetric>& metrics) {
+    std::string text;
+    for (const auto& [metric, missing] : metrics) {
+        nlohmann::ordered_json line{{"metric", metric.name},
+                                    {"groups", metric.groups},
+                                    {"description", metric.description},
+                                    {"expression", metric.expression}};
+        if (!metric.unit.empty()) line["unit"] = metric.unit;
+        if (!missing.empty()) line["missing"] = missing;
+        text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+    }
+    return text;
+}
+
+std::string as_text(const std::vector<FoundMetric>& metrics, std::size_t width) {
+    const Columns columns{.indent = 2, .text = 28, .width = width};
+    std::string text;
+    for (const auto& [metric, missing] : metrics) {
+        const std::string unit = metric.unit.empty() ? "" : fmt::format(" [{}]", metric.unit);
+        text += entry(
+            metric.name,
+            fmt::format("{}{} ({}){}{}", metric.description, unit, fmt::join(metric.groups, ", "),
+                        missing.empty() ? "" : "; not here: ", missing),
+            columns);
+    }
+    return text;
+}
+
 int list_metrics(const ListOptions& options) {
     const MetricTable table = MetricTable::load(options.metric_directory);
     const std::optional<Pattern> pattern =
         options.pattern ? std::optional(Pattern(*options.pattern)) : std::nullopt;
-    Output output("");
-    const Columns columns{.indent = 2, .text = 28, .width = output.width()};
-    std::string text;
+    std::vector<FoundMetric> found;
     for (const MetricDefinition& metric : table.all()) {
         const std::string groups = fmt::format("{}", fmt::join(metric.groups, ", "));
         const KnownEvent known{metric.name, groups, metric.description, metric.unit, {}};
         if (pattern && !pattern->matches(known)) continue;
-        const std::string missing = table.measure(metric).missing;
-        text += entry(metric.name,
-                      fmt::format("{}{} ({}){}{}", metric.description,
-                                  metric.unit.empty() ? "" : fmt::format(" [{}]", metric.unit),
-                                  groups, missing.empty() ? "" : "; not here: ", missing),
-                      columns);
+        found.push_back({metric, table.measure(metric).missing});
     }
-    output.write(text);
-    return text.empty() ? 1 : 0;
+    if (found.empty()) {
+        fmt::print(
+            stderr, "metagroup: no metric {}; {}\n",
+            pattern ? fmt::format("matches \"{}\"", *options.pattern) : "is installed",
+            pattern ? "\"metagroup list -M\" shows all" : "name a directory by --metric-dir");
+        return 1;
+    }
+    Output output("");
+    output.write(options.json ? as_json(found) : as_text(found, output.width()));
+    return 0;
 }
 
 int list(const ListOptions& options) {
@@ -217,18 +250,15 @@ void add_list(CLI::App& app, int& status) {
                          "hw and sw stand for hardware and software");
     list_app->add_flag("-a,--all", options->all,
                        "also tracepoints, and events that this machine knows but cannot count");
-    CLI::Option* json =
-        list_app->add_flag("-j,--json", options->json, "a line of JSON for each event");
-    list_app
-        ->add_flag("-M,--metrics", options->metrics,
-                   "metrics instead of events: what -M of metagroup stat takes")
-        ->excludes(json);
+    list_app->add_flag("-j,--json", options->json, "a line of JSON for each event or metric");
+    list_app->add_flag("-M,--metrics", options->metrics,
+                       "metrics instead of events: what -M of metagroup stat and top takes");
     add_metric_directory(*list_app, options->metric_directory);
     list_app->footer(
         "Option -e of the other subcommands takes these names. Tracepoints, of which there are\n"
         "thousands, are listed if a PATTERN matches them: tracepoint for all, 'sched:*' for the\n"
         "scheduler's. Events are opened to find out which can be counted; without permission for\n"
-        "that, all are listed. The exit status is 1 if no event matches.");
+        "that, all are listed. The exit status is 1 if nothing matches.");
     list_app->callback([options, &status] { status = list(*options); });
 }
 
