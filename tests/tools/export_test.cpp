@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // metagroup export, scraped like Prometheus.
+#include <netdb.h>
+
 #include <future>
 #include <metagroup/version.hpp>
 #include <set>
@@ -259,11 +261,18 @@ TEST_CASE("The exporter listens on IPv6 addresses, and on all addresses") {
     CHECK_THAT(all.answer(), ContainsSubstring(clock_of(0)));
 }
 
-TEST_CASE("The exporter listens on each address that is given, and on host names") {
+TEST_CASE("The exporter listens on each address that is given") {
     Pty terminal({METAGROUP_TOOL, "export", "-e", "cpu-clock", "--listen", "127.0.0.1:0",
                   "--listen", "127.0.0.2:0"});
     REQUIRE(terminal.shows("127.0.0.2:"));
     CHECK(terminal.wrote("127.0.0.1:"));
+}
+
+TEST_CASE("The exporter listens on the address of a host name") {
+    addrinfo* found = nullptr;
+    if (::getaddrinfo("localhost", nullptr, nullptr, &found) != 0)
+        SKIP("localhost has no address here");
+    ::freeaddrinfo(found);
     Pty named({METAGROUP_TOOL, "export", "-e", "cpu-clock", "--listen", "localhost:0"});
     CHECK(named.shows("/metrics"));
 }
