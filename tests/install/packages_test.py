@@ -51,7 +51,7 @@ def setUpModule() -> None:  # pylint: disable=invalid-name
     program = tempfile.TemporaryDirectory()
     unittest.addModuleCleanup(program.cleanup)
     PROGRAM = write_program(Path(program.name))
-    ROOT = CleanRoot(SUITE, str(DEBS), str(KERNEL), str(PROGRAM))
+    ROOT = CleanRoot(SUITE, str(DEBS), str(KERNEL), str(PROGRAM), str(PROJECT / "examples"))
     unittest.addModuleCleanup(ROOT.close)
 
 
@@ -88,6 +88,10 @@ class PackagesTest(unittest.TestCase):
         installed = ROOT.run("dpkg-query", "-W", "-f", "${Version}", package)
         self.assertEqual(installed, VERSION)
 
+    def test_every_package_is_tested(self) -> None:
+        built = {file.name.partition("_")[0] for file in DEBS.glob("*.deb")}
+        self.assertEqual({name for name in built if not name.endswith("-dbgsym")}, set(OWNED))
+
     def test_the_tool_counts(self) -> None:
         self.installed("libmetagroup1", "metagroup")
         self.assertEqual(ROOT.run("metagroup", "--version").strip(), VERSION)
@@ -121,9 +125,11 @@ class PackagesTest(unittest.TestCase):
         ROOT.shell(f"""
             cp -r {PROGRAM} /tmp/program && cd /tmp/program
             cmake -S . -B build && cmake --build build
-            g++ -std=c++20 main.cpp $(pkg-config --cflags --libs metagroup) -o by_pkg_config""")
+            g++ -std=c++20 main.cpp $(pkg-config --cflags --libs metagroup) -o by_pkg_config
+            gcc {PROJECT}/examples/counts.c $(pkg-config --cflags --libs metagroup-c) -o counts""")
         for program in ("build/by_metagroup", "build/by_metagroup_static", "by_pkg_config"):
             self.assertEqual(ROOT.run(f"/tmp/program/{program}"), "cpu-clock\n")
+        self.assertIn("CPU   0", ROOT.run("/tmp/program/counts", "cpu-clock", "1"))
         self.assertEqual(ROOT.run("pkg-config", "--cflags", "--libs", "metagroup").strip(),
                          "-lmetagroup")
 
