@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/delta.hpp"
 
+#include <algorithm>
+#include <ranges>
 #include <thread>
 
 #include "fake_module.hpp"
@@ -92,6 +94,20 @@ TEST_CASE("without times, or in groups of other events, the time offline is not 
     gone.payload = payload(group, {{1}, {2}});
     const Snapshot others = snapshot(framed({gone}));
     CHECK_FALSE(Delta(older, others)[0].offline_ns());
+}
+
+TEST_CASE("snapshots and deltas are ranges of the standard library") {
+    static_assert(std::ranges::forward_range<const SnapshotView>);
+    static_assert(std::ranges::sized_range<const SnapshotView>);
+    static_assert(std::ranges::sized_range<const Delta>);
+    const Snapshot older = snapshot(framed({frame(0, 1, 10), frame(1, 1, 10), frame(2, 1, 10)}));
+    const Snapshot newer = snapshot(framed({frame(0, 2, 11), frame(1, 2, 19), frame(2, 2, 14)}));
+    const Delta delta(older, newer);
+    const auto busiest = std::ranges::max_element(
+        delta, {}, [](const MemberDelta& member) { return member.raw(0); });
+    CHECK((*busiest).newer().cpu() == 1);
+    const auto busy = [](const MemberView& record) { return record.raw(0) > 13U; };
+    CHECK(std::ranges::distance(newer | std::views::filter(busy)) == 2);
 }
 
 TEST_CASE("a count that wraps at 64 bits is subtracted modulo 2^64") {

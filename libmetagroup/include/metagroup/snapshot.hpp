@@ -119,6 +119,7 @@ class METAGROUP_API SnapshotView {
     class Iterator {
       public:
         using iterator_category = std::input_iterator_tag;
+        using iterator_concept = std::forward_iterator_tag;
         using value_type = MemberView;
         using difference_type = std::ptrdiff_t;
         using pointer = void;
