@@ -3,6 +3,8 @@
 """The Python package, on software events, which any machine can count.
 
 usage: python_test.py METAGROUP   the program; PYTHONPATH leads to the package
+
+METAGROUP_BACKEND names the backend to open groups with, see guest_test.py.
 """
 
 import errno
@@ -18,11 +20,16 @@ import metagroup
 
 PROGRAM = sys.argv.pop(1)
 EVENTS = "{cpu-clock,context-switches}"
+BACKEND = os.environ.get("METAGROUP_BACKEND", "automatic")
+
+
+def open_group(events=EVENTS, **options):
+    return metagroup.MetaGroup(events, backend=BACKEND, **options)
 
 
 class Snapshots(unittest.TestCase):
     def test_counts_have_a_row_for_each_cpu_and_a_column_for_each_event(self):
-        with metagroup.MetaGroup(EVENTS) as group:
+        with open_group() as group:
             self.assertEqual(group.events, [["cpu-clock", "context-switches"]])
             older, newer = group.read(), group.read()
             self.assertEqual(older.counts().shape, (len(group.cpus()), 2))
@@ -33,7 +40,7 @@ class Snapshots(unittest.TestCase):
             self.assertTrue((newer.enabled() > older.enabled()).all())
 
     def test_counts_are_a_view_that_keeps_its_snapshot_and_cannot_be_written(self):
-        with metagroup.MetaGroup(EVENTS) as group:
+        with open_group() as group:
             counts = group.read().counts()
             self.assertFalse(counts.flags.owndata)
             before = counts.copy()
@@ -44,7 +51,7 @@ class Snapshots(unittest.TestCase):
             counts[0, 0] = 1
 
     def test_groups_of_different_sizes_have_counts_of_their_own(self):
-        with metagroup.MetaGroup("{cpu-clock,context-switches},{task-clock}") as group:
+        with open_group("{cpu-clock,context-switches},{task-clock}") as group:
             snapshot = group.read()
             self.assertEqual(snapshot.counts(0).shape, (len(group.cpus()), 2))
             self.assertEqual(snapshot.counts(1).shape, (len(group.cpus()), 1))
@@ -52,7 +59,7 @@ class Snapshots(unittest.TestCase):
                 snapshot.counts(2)
 
     def test_a_disabled_group_does_not_count_and_a_closed_one_is_an_error(self):
-        group = metagroup.MetaGroup("cpu-clock", cpus="0", start_disabled=True)
+        group = open_group("cpu-clock", cpus="0", start_disabled=True)
         self.assertEqual(group.read().counts().tolist(), [[0]])
         self.assertEqual(group.read().status(), ["off"])
         group.enable()
@@ -84,7 +91,7 @@ class Frames(unittest.TestCase):
             self.assertTrue(counts.is_monotonic_increasing)
 
     def test_sample_gives_the_counts_of_all_cpus_at_common_deadlines(self):
-        frame = metagroup.sample(EVENTS, 0.2, period=5e-3)
+        frame = metagroup.sample(EVENTS, 0.2, period=5e-3, backend=BACKEND)
         self.check(frame)
         times = frame.index.get_level_values("time")
         self.assertTrue((times % 5_000_000 == 0).all())
