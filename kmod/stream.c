@@ -13,6 +13,7 @@
 #include <linux/smp.h>
 
 #include "compat/mm.h"
+#include "compat/workqueue.h"
 #include "group.h"
 #include "limit.h"
 #include "pages.h"
@@ -27,12 +28,18 @@
 
 static enum cpuhp_state mg_stream_hotplug;	/* constant */
 
+static void mg_stream_fixup_soon(struct mg_stream *stream)
+{
+	/* No CPU has to have time for it. */
+	queue_delayed_work(system_dfl_wq, &stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
+}
+
 static void mg_stream_wake(struct irq_work *work)
 {
 	struct mg_stream *stream = container_of(work, struct mg_stream, cpus.wake);
 
 	if (READ_ONCE(stream->cpus.failed))
-		schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
+		mg_stream_fixup_soon(stream);
 	wake_up_interruptible_poll(&stream->wait, EPOLLIN | EPOLLRDNORM);
 }
 
@@ -48,7 +55,7 @@ static void mg_stream_fixup(struct work_struct *work)
 	cpus_read_lock();
 	cpus_read_unlock();
 	if (!mutex_trylock(&stream->group->mutex)) {
-		schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
+		mg_stream_fixup_soon(stream);
 		return;
 	}
 	WRITE_ONCE(stream->cpus.failed, false);
@@ -446,7 +453,7 @@ static int mg_stream_offline(unsigned int cpu, struct hlist_node *node)
 
 	mg_stream_cpu_offline(&stream->cpus.on_cpu[cpu]);
 	/* PMUs may move members to a CPU that has no deadlines yet. */
-	schedule_delayed_work(&stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
+	mg_stream_fixup_soon(stream);
 	return 0;
 }
 

@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Sets are opened and closed by the CPUs themselves, unless these have no time for it.
-#include <sched.h>
-#include <sys/utsname.h>
-
-#include <chrono>
-#include <string_view>
-
 #include "fixtures.hpp"
+#include "support/real_time.hpp"
 #include "support/set.hpp"
 
 using namespace metagroup::test;
@@ -16,12 +11,6 @@ namespace {
 
 std::vector<perf_event_attr> clocks(std::size_t count) {
     return distinct(count, software_event(PERF_COUNT_SW_CPU_CLOCK, 0));
-}
-
-bool is_real_time_kernel() {
-    utsname system{};
-    ::uname(&system);
-    return std::string_view(system.version).find("PREEMPT_RT") != std::string_view::npos;
 }
 
 // Interrupts that a CPU gets because another one calls a function there.
@@ -36,44 +25,6 @@ class Interrupts {
 
   private:
     EventGroup group_;
-};
-
-// Real-time threads never leave CPUs to others.
-class Forever {
-  public:
-    Forever() : runtime_("/proc/sys/kernel/sched_rt_runtime_us", -1) {}
-
-  private:
-    Setting runtime_;
-};
-
-// A CPU executes a real-time thread, which calls `first` before it spins, until the end of this or
-// for 20 seconds.
-class RealTimeCpu {
-  public:
-    explicit RealTimeCpu(int cpu, std::function<void()> first = nullptr)
-        : cpu_(cpu), first_(std::move(first)) {
-        while (!runs_)
-            std::this_thread::sleep_for(1ms);
-    }
-
-  private:
-    void spin(const std::stop_token& stop) {
-        run_on(cpu_);
-        const sched_param priority{.sched_priority = 1};
-        if (::sched_setscheduler(0, SCHED_FIFO, &priority)) std::terminate();
-        if (first_) first_();
-        const auto end = std::chrono::steady_clock::now() + 20s;
-        runs_ = true;
-        while (!stop.stop_requested() && std::chrono::steady_clock::now() < end) {
-        }
-    }
-
-    int cpu_;
-    std::function<void()> first_;
-    Forever forever_;
-    std::atomic<bool> runs_ = false;
-    std::jthread thread_{[this](const std::stop_token& stop) { spin(stop); }};
 };
 
 }  // namespace

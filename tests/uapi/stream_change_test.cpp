@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // STREAM while members, CPUs and processes come and go.
 #include "fixtures.hpp"
+#include "support/real_time.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;
@@ -109,6 +110,22 @@ TEST_CASE("A group that grows has samples with its new events after a short time
         return r.is_sample() && words(r.payload).at(0) == 21;
     });
     REQUIRE(words(sample.payload).size() == 3 + 2 * 21);
+}
+
+TEST_CASE("A group that grows while a real-time thread never leaves its CPU has samples soon") {
+    if (is_real_time_kernel()) SKIP("what interrupts the member's CPU waits for that thread");
+    const OnFirstCpu test;
+    const OneCpu here;
+    auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
+    RunningStream stream(meta, kPeriod);
+    const RealTimeCpu busy(here.cpu);
+    for (int i = 0; i < 20; ++i)
+        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, kFull), here.cpu);
+    const auto took = time_of([&] {
+        wait_for(stream.ring(here.cpu),
+                 [](const RingRecord& r) { return r.is_sample() && words(r.payload).at(0) == 21; });
+    });
+    REQUIRE(took < 15s);
 }
 
 TEST_CASE("A member that its PMU has moved has samples in the ring of its new CPU") {
