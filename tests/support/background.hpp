@@ -55,6 +55,16 @@ std::chrono::nanoseconds time_of(const Body& body) {
     return std::chrono::steady_clock::now() - begin;
 }
 
+// False if the condition does not hold within 10 seconds.
+template <std::predicate Condition>
+bool wait_until(const Condition& condition) {
+    for (int round = 0; round < 2000; ++round) {
+        if (condition()) return true;
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    return false;
+}
+
 // All of a time that serves to find rare failures if METAGROUP_LONG is set, as on one kernel of the
 // tests, else an eighth of it.
 inline std::chrono::steady_clock::duration long_time(std::chrono::steady_clock::duration all) {

@@ -57,15 +57,6 @@ std::vector<SetPayload> payloads(const Meta& meta) {
     return all;
 }
 
-template <typename Condition>
-bool wait_until(const Condition& condition) {
-    for (int round = 0; round < 2000; ++round) {
-        if (condition()) return true;
-        std::this_thread::sleep_for(5ms);
-    }
-    return false;
-}
-
 // Events of the kernel as udev receives them.
 class Uevents {
   public:
@@ -345,65 +336,6 @@ TEST_CASE("The module cannot be removed while there is a name") {
     REQUIRE(errno == EWOULDBLOCK);
     name.reset();
     REQUIRE(references() == before);
-}
-
-TEST_CASE("Creators that are killed at any moment leave no event behind") {
-    const Exclusive events;
-    constexpr const char* kName = "at-any-moment";
-    const unsigned rounds = std::getenv("METAGROUP_LONG") ? 100 : 25;
-    struct Progress {
-        std::atomic<std::uint64_t> nanoseconds;  // of a whole round of the child
-        std::atomic<bool> named;
-    };
-    void* const shared =
-        ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    REQUIRE(shared != MAP_FAILED);
-    auto& progress = *new (shared) Progress{};
-    unsigned left = 0;
-    for (unsigned round = 0; round < rounds; ++round) {
-        CAPTURE(round);
-        const bool with_name = round % 5 == 0;  // the name exists for a small part of a round only
-        progress.nanoseconds = 0;
-        progress.named = false;
-        const auto child = ::fork();
-        if (child == 0) {
-            for (;;) {
-                const auto begin = monotonic_ns();
-                const Meta creator;
-                if (open_set(creator, events.attrs) || publish(creator, publish_arg(kName)))
-                    ::_exit(1);
-                progress.named = true;
-                for (int again = 0; again < 10 || with_name; ++again)
-                    if (join(creator, kName)) ::_exit(2);
-                if (unpublish(kName)) ::_exit(3);
-                progress.nanoseconds = monotonic_ns() - begin;
-            }
-        }
-        if (with_name) {
-            REQUIRE(wait_until([&] { return progress.named.load(); }));
-        } else {
-            REQUIRE(wait_until([&] { return progress.nanoseconds > 0; }));
-            std::this_thread::sleep_for(
-                std::chrono::nanoseconds(progress.nanoseconds * (round % 25) / 25));
-        }
-        ::kill(child, SIGKILL);
-        int status = 0;
-        REQUIRE(::waitpid(child, &status, 0) == child);
-        REQUIRE(WIFSIGNALED(status));
-        // A name that was published when it was killed is there as a whole.
-        const Meta meta;
-        if (join(meta, kName) == 0) {
-            ++left;
-            REQUIRE(meta.member(0).users == 2);
-            REQUIRE(name_file(kName, "users") == "1");
-            REQUIRE(unpublish(kName) == 0);
-        }
-        REQUIRE(std::filesystem::is_empty(kNames));
-        REQUIRE(open_set(Meta(), events.others) == (meta.info().members ? -EBUSY : 0));
-    }
-    REQUIRE(left >= rounds / 5);
-    events.require_free();
-    ::munmap(shared, 4096);
 }
 
 TEST_CASE("Names come and go while others join them and read their files") {
