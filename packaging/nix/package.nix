@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-{ lib, stdenv, cmake, cli11, fmt, libpfm, ncurses, nlohmann_json, prometheus-cpp }:
+{ lib, stdenv, cmake, pkg-config, cli11, fmt, libmicrohttpd, libpfm, ncurses, nlohmann_json, prometheus-cpp }:
 
 stdenv.mkDerivation {
   pname = "metagroup";
   version = lib.fileContents ../../VERSION;
   src = ../..;
-  nativeBuildInputs = [ cmake ];
-  buildInputs = [ cli11 fmt libpfm ncurses nlohmann_json prometheus-cpp ];
+  nativeBuildInputs = [ cmake pkg-config ];
+  buildInputs = [ cli11 fmt libmicrohttpd libpfm ncurses nlohmann_json prometheus-cpp ];
   cmakeFlags = [
     "-DMETAGROUP_BUILD_TESTS=OFF"
     "-DMETAGROUP_BUILD_BENCH=OFF"
