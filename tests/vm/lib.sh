@@ -193,6 +193,18 @@ fetch_source() (
     mv -- "$temporary"/archives/*.deb "$cache_dir/sources/$1.deb"
 )
 
+# kernel_fragments FLAVOUR: the head of config and the sections of a flavour, which are several with '-'
+# in between.
+kernel_fragments() {
+    awk -v sections="-$1-" \
+        '/^\[/ { skip = !index(sections, "-" substr($0, 2, length - 2) "-"); next } !skip' "$vm_dir/config"
+}
+
+# For KBUILD_CHECKSRC, not C: the script by which 7.x judges sparse is in no package, and refuses Debian's.
+# The headers of 7.x have attributes that it does not know.
+# shellcheck disable=SC2034
+sparse_flags="-Wsparse-error -D__typeof_unqual__=__typeof__ '-D__builtin_strlen(s)=(sizeof(s)-1)'"
+
 # For scripts that check something many times over.
 passed=0 failed=0
 
