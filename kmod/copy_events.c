@@ -102,6 +102,8 @@ static int mg_copy_in_templates(struct mg_set *set, const s32 __user *ufds)
  * mg_events_stride_is_valid - check bytes from one event of user memory to the next
  * @templates:	the events are descriptors
  * @stride:	from the user
+ *
+ * Return: true if they are valid.
  */
 bool mg_events_stride_is_valid(bool templates, u32 stride)
 {

@@ -131,6 +131,8 @@ int mg_member_open(struct mg_member *member)
 /**
  * mg_status_name - what a status is called in text
  * @status:	of mg_member_describe() or mg_counter_describe()
+ *
+ * Return: the word.
  */
 const char *mg_status_name(u32 status)
 {
