@@ -65,6 +65,13 @@ static int attach(int mg, const int *fds, unsigned int count, unsigned int *reas
 	return ret;
 }
 
+static bool has_feature(int mg, uint64_t feature)
+{
+	struct perf_metagroup_info info = { .size = sizeof(info) };
+
+	return !ioctl(mg, PERF_METAGROUP_IOC_INFO, &info) && info.features & feature;
+}
+
 FIXTURE_SETUP(metagroup)
 {
 	int cpus = sysconf(_SC_NPROCESSORS_CONF);
@@ -245,6 +252,8 @@ TEST_F(metagroup, each_deadline_of_a_stream_is_a_sample_or_lost)
 	uint64_t at, lost = 0, samples = 0;
 	int cpu = -1;
 
+	if (!has_feature(self->mg, PERF_METAGROUP_FEATURE_STREAM))
+		SKIP(return, "no streams");
 	ASSERT_EQ(0, ioctl(self->mg, PERF_METAGROUP_IOC_STREAM, &stream));
 	usleep(100000);
 	ASSERT_EQ(0, ioctl(self->mg, PERF_METAGROUP_IOC_STREAM, &stop));
@@ -276,6 +285,8 @@ TEST_F(metagroup, set_has_a_member_on_each_cpu)
 	};
 	struct perf_metagroup_info info = { .size = sizeof(info) };
 
+	if (!has_feature(self->mg, PERF_METAGROUP_FEATURE_SET))
+		SKIP(return, "no sets");
 	ASSERT_EQ(0, ioctl(self->mg, PERF_METAGROUP_IOC_OPEN_SET, &set));
 	EXPECT_EQ(self->count, set.count);
 	ASSERT_EQ(0, ioctl(self->mg, PERF_METAGROUP_IOC_INFO, &info));
