@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What creators of names leave behind that are killed at any moment.
+// Creators of names that are killed at any moment leave nothing behind.
 #include <filesystem>
 
 #include "fixtures.hpp"
