@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The floor under all that interrupts CPUs to read them: a broadcast and a timer that
- * do nothing. For benchmarks.
+ * do nothing; and under all that opens events in the kernel. For benchmarks.
  */
 #include <linux/cpumask.h>
+#include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/perf_event.h>
 #include <linux/smp.h>
+#include <linux/uaccess.h>
+#include <linux/workqueue.h>
 
 #include "metagroup_floor.h"
 
@@ -30,8 +35,16 @@ struct floor_timer {
 	u64 expiries;
 };
 
+struct floor_events {
+	struct work_struct work;
+	struct perf_event *events[METAGROUP_FLOOR_MAX_EVENTS];
+};
+
 static DEFINE_PER_CPU(struct floor_timer, floor_timers);
-static DEFINE_MUTEX(floor_lock);	/* for starting and stopping the timers */
+static DEFINE_PER_CPU(struct floor_events, floor_events);
+static struct perf_event_attr floor_attrs[METAGROUP_FLOOR_MAX_EVENTS];
+static u32 floor_nr_events;
+static DEFINE_MUTEX(floor_lock);	/* for timers and events */
 static struct cpumask floor_cpus;
 
 static enum hrtimer_restart floor_expire(struct hrtimer *timer)
@@ -82,17 +95,98 @@ static long floor_expiries(void)
 	return sum & INT_MAX;
 }
 
+static void floor_open_here(struct work_struct *work)
+{
+	struct floor_events *this = container_of(work, struct floor_events, work);
+	u32 i;
+
+	for (i = 0; i < floor_nr_events; i++)
+		this->events[i] = perf_event_create_kernel_counter(&floor_attrs[i],
+								   smp_processor_id(), NULL,
+								   NULL, NULL);
+}
+
+static void floor_close_here(struct work_struct *work)
+{
+	struct floor_events *this = container_of(work, struct floor_events, work);
+	u32 i;
+
+	for (i = 0; i < floor_nr_events; i++)
+		if (!IS_ERR_OR_NULL(this->events[i]))
+			perf_event_release_kernel(this->events[i]);
+}
+
+/* On each CPU at the same time. floor_lock is held. */
+static void floor_work(work_func_t func)
+{
+	int cpu;
+
+	for_each_cpu(cpu, &floor_cpus) {
+		INIT_WORK(&per_cpu(floor_events, cpu).work, func);
+		queue_work_on(cpu, system_highpri_wq, &per_cpu(floor_events, cpu).work);
+	}
+	for_each_cpu(cpu, &floor_cpus)
+		flush_work(&per_cpu(floor_events, cpu).work);
+}
+
+static void floor_close_events(void)
+{
+	mutex_lock(&floor_lock);
+	if (floor_nr_events)
+		floor_work(floor_close_here);
+	floor_nr_events = 0;
+	mutex_unlock(&floor_lock);
+}
+
+static int floor_copy_attr(struct perf_event_attr *attr, u64 address, u32 stride)
+{
+	*attr = (struct perf_event_attr){ };
+	if (copy_from_user(attr, u64_to_user_ptr(address), min_t(size_t, stride, sizeof(*attr))))
+		return -EFAULT;
+	attr->size = sizeof(*attr);
+	attr->pinned = 1;
+	return 0;
+}
+
+static int floor_open_events(const struct metagroup_floor_events __user *user)
+{
+	struct metagroup_floor_events arg;
+	int cpu, err = 0;
+	u32 i;
+
+	if (copy_from_user(&arg, user, sizeof(arg)))
+		return -EFAULT;
+	if (arg.nr_events > METAGROUP_FLOOR_MAX_EVENTS)
+		return -EINVAL;
+	floor_close_events();
+	mutex_lock(&floor_lock);
+	for (i = 0; i < arg.nr_events && !err; i++)
+		err = floor_copy_attr(&floor_attrs[i], arg.attrs + (u64)i * arg.stride, arg.stride);
+	if (!err && arg.nr_events) {
+		floor_nr_events = arg.nr_events;
+		floor_work(floor_open_here);
+		for_each_cpu(cpu, &floor_cpus)
+			for (i = 0; i < floor_nr_events && !err; i++)
+				err = PTR_ERR_OR_ZERO(per_cpu(floor_events, cpu).events[i]);
+	}
+	mutex_unlock(&floor_lock);
+	return err;
+}
+
 static int floor_release(struct inode *inode, struct file *file)
 {
 	floor_set_period(0);
+	floor_close_events();
 	return 0;
 }
 
 static ssize_t floor_write(struct file *file, const char __user *text, size_t len,
 			   loff_t *pos)
 {
-	int err = cpumask_parselist_user(text, len, &floor_cpus);
+	int err;
 
+	floor_close_events();
+	err = cpumask_parselist_user(text, len, &floor_cpus);
 	return err ? err : len;
 }
 
@@ -113,6 +207,8 @@ static long floor_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return 0;
 	case METAGROUP_FLOOR_IOC_EXPIRIES:
 		return floor_expiries();
+	case METAGROUP_FLOOR_IOC_OPEN:
+		return floor_open_events((void __user *)arg);
 	default:
 		return -ENOTTY;
 	}
@@ -149,6 +245,6 @@ static void __exit floor_exit(void)
 }
 module_exit(floor_exit);
 
-MODULE_DESCRIPTION("An empty broadcast and empty timers, for the benchmarks of perf meta-groups");
+MODULE_DESCRIPTION("Empty broadcasts, empty timers and bare events, for the benchmarks of perf meta-groups");
 MODULE_AUTHOR("The perf meta-groups authors");
 MODULE_LICENSE("GPL");

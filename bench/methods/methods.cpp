@@ -124,6 +124,8 @@ std::span<const MethodInfo> all_methods() {
         {"open_set", "setup", "opening the same events as a set of the module", make<Opening<Set>>},
         {"open_shared", "setup", "opening a set whose events another set has opened",
          make<OpeningShared>},
+        {"open_bare", "setup", "opening them in the kernel, and nothing else (metagroup_floor.ko)",
+         make<OpeningBare>},
         {"close_fds", "setup", "closing what open_fds has opened", make<Closing<Descriptors>>},
         {"close_set", "setup", "closing what open_set has opened", make<Closing<Set>>},
     });

@@ -12,6 +12,7 @@
 #include <metagroup/detail/unique_fd.hpp>
 
 #include "methods/method.hpp"
+#include "methods/reference.hpp"
 
 namespace bench {
 
@@ -117,6 +118,29 @@ class OpeningShared : public Opening<Set> {
 
   private:
     Set other_;
+};
+
+// The same events, opened by each CPU for itself (floor/metagroup_floor.ko): nobody else can show
+// them, and there is no member for them.
+class OpeningBare : public Floor {
+  public:
+    explicit OpeningBare(const Subject& subject) : Floor(subject), attrs_(attrs_of(subject)) {}
+
+    void wait() override { open(0); }
+    void sweep() override { open(attrs_.size()); }
+    void finish() override { open(0); }
+
+  private:
+    void open(std::size_t events) const {
+        const metagroup_floor_events arg{
+            .attrs = reinterpret_cast<std::uintptr_t>(attrs_.data()),
+            .nr_events = static_cast<__u32>(events),
+            .stride = sizeof(perf_event_attr),
+        };
+        control(METAGROUP_FLOOR_IOC_OPEN, reinterpret_cast<long>(&arg));
+    }
+
+    std::vector<perf_event_attr> attrs_;
 };
 
 // The time is that of closing.
