@@ -4,6 +4,7 @@
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
+#include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
 #include <linux/math64.h>
@@ -31,7 +32,7 @@ static enum cpuhp_state mg_stream_hotplug;	/* constant */
 static void mg_stream_fixup_soon(struct mg_stream *stream)
 {
 	/* No CPU has to have time for it. */
-	queue_delayed_work(system_dfl_wq, &stream->fixup, msecs_to_jiffies(MG_STREAM_FIXUP_MS));
+	queue_work(system_dfl_wq, &stream->fixup);
 }
 
 static void mg_stream_wake(struct irq_work *work)
@@ -49,8 +50,10 @@ static void mg_stream_wake(struct irq_work *work)
  */
 static void mg_stream_fixup(struct work_struct *work)
 {
-	struct mg_stream *stream = container_of(work, struct mg_stream, fixup.work);
+	struct mg_stream *stream = container_of(work, struct mg_stream, fixup);
 
+	/* The timer of a delayed work may wait for the threads of its CPU, in ksoftirqd. */
+	msleep(MG_STREAM_FIXUP_MS);
 	/* A CPU that goes offline has moved its members only when it is offline. */
 	cpus_read_lock();
 	cpus_read_unlock();
@@ -94,7 +97,7 @@ struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limi
 	spin_lock_init(&stream->rings_lock);
 	init_waitqueue_head(&stream->wait);
 	init_irq_work(&stream->cpus.wake, mg_stream_wake);
-	INIT_DELAYED_WORK(&stream->fixup, mg_stream_fixup);
+	INIT_WORK(&stream->fixup, mg_stream_fixup);
 	mg_idle_init(&stream->cpus.on_idle, mg_stream_idle_enter, mg_stream_idle_exit);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
 		mg_stream_cpu_init(&stream->cpus.on_cpu[cpu], &stream->cpus, cpu);
@@ -324,7 +327,7 @@ u64 mg_stream_stop(struct mg_stream *stream)
 		lost += mg_stream_cpu_flush(&stream->cpus.on_cpu[cpu]);
 	}
 	irq_work_sync(&stream->cpus.wake);
-	cancel_delayed_work_sync(&stream->fixup);
+	cancel_work_sync(&stream->fixup);
 	wake_up_interruptible_poll(&stream->wait, EPOLLHUP);
 	mg_limit_remove_stream(stream->limit);
 	return lost;

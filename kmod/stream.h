@@ -40,7 +40,7 @@ struct mg_stream {
 	struct hlist_node hotplug;
 	spinlock_t rings_lock;	/* for the memory of the rings */
 	wait_queue_head_t wait;
-	struct delayed_work fixup;
+	struct work_struct fixup;
 };
 
 /**
