@@ -84,6 +84,7 @@ std::vector<MetricFamily> families_of(const Counters& counters, const Labels& la
         running.metric.push_back(counter({{"event", name}}, seconds_running));
     }
     std::vector<MetricFamily> all;
+    all.reserve(units.size() + 2);
     for (auto& [unit, family] : units)
         all.push_back(std::move(family));
     all.push_back(std::move(enabled));

@@ -17,11 +17,10 @@ namespace {
 constexpr const char* kText = "text/plain; version=0.0.4; charset=utf-8";
 constexpr const char* kOpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-MHD_Result reply(MHD_Connection* connection, unsigned status, const std::string& text,
+MHD_Result reply(MHD_Connection* connection, unsigned status, std::string text,
                  const char* type = "text/plain; charset=utf-8") {
     const std::unique_ptr<MHD_Response, decltype(&MHD_destroy_response)> response(
-        MHD_create_response_from_buffer(text.size(), const_cast<char*>(text.data()),
-                                        MHD_RESPMEM_MUST_COPY),
+        MHD_create_response_from_buffer(text.size(), text.data(), MHD_RESPMEM_MUST_COPY),
         &MHD_destroy_response);
     if (!response) return MHD_NO;
     MHD_add_response_header(response.get(), MHD_HTTP_HEADER_CONTENT_TYPE, type);

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
+#include <cstring>
 #include <metagroup/cpu_list.hpp>
 #include <metagroup/error.hpp>
 #include <numeric>
@@ -26,10 +26,7 @@ Cell cell(const std::optional<Metric>& metric, const Count& count) {
 }
 
 bool has_text(const std::string& name, const std::string& text) {
-    const auto same = [](unsigned char a, unsigned char b) {
-        return std::tolower(a) == std::tolower(b);
-    };
-    return !std::ranges::search(name, text, same).empty() || text.empty();
+    return ::strcasestr(name.c_str(), text.c_str()) != nullptr;
 }
 
 }  // namespace
