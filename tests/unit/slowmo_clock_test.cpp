@@ -126,14 +126,18 @@ TEST_CASE("a parked CPU goes on without executing, and is back when it is interr
     const Cpus cpus;
     const std::int64_t begin = clock_now(0);
     std::int64_t parked = 0;
+    std::atomic<bool> resumed = false;
     std::jthread target([&] {
         clock_resume(1);
+        resumed = true;
+        resumed.notify_one();
         // Several times: there may be no interrupt for milliseconds.
         while (parked < 50 * lead)
             parked += clock_park(1);
         clock_halt(1);
     });
-    std::this_thread::sleep_for(5ms);
+    // Else the other one may be done before, and no time is left to pass.
+    resumed.wait(false);
     CHECK(run_until(0, begin + 60 * lead) < lead);
     interrupt(0, 1);
     target.join();
