@@ -198,6 +198,17 @@ void add_metric_directory(CLI::App& app, std::string& directory) {
         ->type_name("FILE");
 }
 
+CLI::Option* add_metrics(CLI::App& app, std::string& metrics, std::string& directory) {
+    CLI::Option* const option =
+        app.add_option("-M,--metrics", metrics,
+                       "metrics or groups of them, as in IPC,power; see metagroup list -M")
+            ->check(not_empty())
+            ->excludes(app.get_option("--set"))
+            ->type_name("METRICS");
+    add_metric_directory(app, directory);
+    return option;
+}
+
 std::vector<DefinedMetric> defined_metrics(const std::vector<MeasuredMetric>& metrics,
                                            const std::vector<Column>& columns) {
     std::size_t first = 0;  // column of the next metric

@@ -67,4 +67,7 @@ std::vector<DefinedMetric> defined_metrics(const std::vector<MeasuredMetric>& me
 // An option --metric-dir.
 void add_metric_directory(CLI::App& app, std::string& directory);
 
+// Adds the option --metrics, which a published set excludes, and --metric-dir. \return --metrics
+CLI::Option* add_metrics(CLI::App& app, std::string& metrics, std::string& directory);
+
 }  // namespace tool

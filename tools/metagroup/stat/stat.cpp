@@ -66,13 +66,7 @@ void StatOptions::add_to(CLI::App& app) {
     app.add_flag("-d,--detailed", detail,
                  "count caches as well; -dd more of them and TLBs, -ddd prefetches")
         ->excludes(app.get_option("--set"));
-    CLI::Option* requested =
-        app.add_option("-M,--metrics", metrics,
-                       "metrics or groups of them, as in IPC,power; see metagroup list -M")
-            ->check(not_empty())
-            ->excludes(app.get_option("--set"))
-            ->type_name("METRICS");
-    add_metric_directory(app, metric_directory);
+    CLI::Option* requested = add_metrics(app, metrics, metric_directory);
     replay.add_option(app);
     // A number without unit is milliseconds, as in perf stat. No sweep is shorter than 10 us.
     CLI::Option* at = add_duration(app, "-I,--interval", interval, 1ms, 10us,

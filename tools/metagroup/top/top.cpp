@@ -51,12 +51,7 @@ struct TopOptions {
 void TopOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
-    app.add_option("-M,--metrics", metrics,
-                   "metrics or groups of them, as in IPC,power; see metagroup list -M")
-        ->check(not_empty())
-        ->excludes(app.get_option("--set"))
-        ->type_name("METRICS");
-    add_metric_directory(app, metric_directory);
+    add_metrics(app, metrics, metric_directory);
     add_method(app, method);
     replay.add_option(app);
     // Numbers without unit are seconds with -d, as in top(1), and milliseconds with -I, as in stat.
