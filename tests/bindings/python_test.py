@@ -86,8 +86,11 @@ class Frames(unittest.TestCase):
     def check(self, frame):
         self.assertEqual(list(frame.columns), ["cpu-clock", "context-switches"])
         self.assertEqual(frame.index.names, ["time", "cpu"])
-        for _, counts in frame["cpu-clock"].groupby(level="cpu"):
-            self.assertGreater(len(counts), 5)
+        by_cpu = frame["cpu-clock"].groupby(level="cpu")
+        # How many samples each has is up to kernel.perf_event_max_sample_rate, which perf
+        # lowers on a loaded machine: then its timers stand still while a CPU is idle.
+        self.assertEqual(len(by_cpu), os.sysconf("SC_NPROCESSORS_ONLN"))
+        for _, counts in by_cpu:
             self.assertTrue(counts.is_monotonic_increasing)
 
     def test_sample_gives_the_counts_of_all_cpus_at_common_deadlines(self):
@@ -100,7 +103,7 @@ class Frames(unittest.TestCase):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "perf.data")
             subprocess.run([PROGRAM, "record", "-e", EVENTS, "-I", "5ms", "-o", path, "--",
-                            "sleep", "0.3"], check=True, capture_output=True)
+                            "sleep", "1"], check=True, capture_output=True)
             frame = metagroup.read(path)
             self.check(frame)
             self.assertTrue(frame.attrs["finished"])
