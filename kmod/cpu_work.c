@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work that CPUs do themselves, all at the same time, while a task waits. To open or
- * to release an event from another CPU interrupts its CPU, and waits for it; on its
- * own CPU it takes a call.
+ * Work that CPUs do themselves, a few at the same time, while a task waits. To open
+ * or to release an event from another CPU interrupts its CPU, and waits for it; on
+ * its own CPU it takes a call.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/rcupdate.h>
 #include <linux/smp.h>
 
@@ -16,6 +17,9 @@
 
 /* A CPU that has not begun by then, because of real-time tasks, is interrupted. */
 #define MG_CPU_WORK_TIMEOUT	(HZ / 5)
+
+/* CPUs that open software events spin for a mutex of perf, so few do at the same time. */
+#define MG_CPU_WORKS_AT_ONCE	4U
 
 static void mg_cpu_work_do(struct mg_cpu_work *work)
 {
@@ -47,28 +51,12 @@ static bool mg_cpu_does_work(int cpu)
 	return does;
 }
 
-/**
- * mg_cpu_works_run - have each CPU do its work, and wait
- * @works:	with @func
- * @work:	with @cpu and @item; there may be several for a CPU
- * @count:	entries of @work
- * @interruptible:	return early on a signal
- *
- * The caller itself does the work of CPUs that are offline or isolated, of its own
- * CPU, and of CPUs that do not begin in time. So @func must not rely on the CPU.
- *
- * Context: Process context, may sleep. cpu_hotplug_lock is not held. Takes it.
- * Return: 0, or -EINTR if part of the work was not begun because of a signal.
- */
-int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 count,
-		     bool interruptible)
+static int mg_cpu_works_run_some(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 count,
+				 bool interruptible)
 {
 	long time = MG_CPU_WORK_TIMEOUT;
 	u32 i;
 
-	if (!count)
-		return 0;
-	works->cred = current_cred();
 	atomic_set(&works->left, count);
 	init_completion(&works->done);
 
@@ -99,4 +87,31 @@ int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 c
 			mg_cpu_work_do(&work[i]);
 	}
 	return time < 0 ? -EINTR : 0;
+}
+
+/**
+ * mg_cpu_works_run - have each CPU do its work, and wait
+ * @works:	with @func
+ * @work:	with @cpu and @item; there may be several for a CPU
+ * @count:	entries of @work
+ * @interruptible:	return early on a signal
+ *
+ * The caller itself does the work of CPUs that are offline or isolated, of its own
+ * CPU, and of CPUs that do not begin in time. So @func must not rely on the CPU.
+ *
+ * Context: Process context, may sleep. cpu_hotplug_lock is not held. Takes it.
+ * Return: 0, or -EINTR if part of the work was not begun because of a signal.
+ */
+int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 count,
+		     bool interruptible)
+{
+	u32 some;
+	int err = 0;
+
+	works->cred = current_cred();
+	for (; count && !err; work += some, count -= some) {
+		some = min(count, MG_CPU_WORKS_AT_ONCE);
+		err = mg_cpu_works_run_some(works, work, some, interruptible);
+	}
+	return err;
 }

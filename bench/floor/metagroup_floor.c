@@ -40,6 +40,8 @@ struct floor_events {
 	struct perf_event *events[METAGROUP_FLOOR_MAX_EVENTS];
 };
 
+#define FLOOR_CPUS_AT_ONCE 4
+
 static DEFINE_PER_CPU(struct floor_timer, floor_timers);
 static DEFINE_PER_CPU(struct floor_events, floor_events);
 static struct perf_event_attr floor_attrs[METAGROUP_FLOOR_MAX_EVENTS];
@@ -116,12 +118,19 @@ static void floor_close_here(struct work_struct *work)
 			perf_event_release_kernel(this->events[i]);
 }
 
-/* On each CPU at the same time. floor_lock is held. */
+/* On a few CPUs at the same time, as they spin for a mutex of perf. floor_lock is held. */
 static void floor_work(work_func_t func)
 {
+	int last[FLOOR_CPUS_AT_ONCE];
+	u32 nr = 0;
 	int cpu;
 
 	for_each_cpu(cpu, &floor_cpus) {
+		int *slot = &last[nr++ % FLOOR_CPUS_AT_ONCE];
+
+		if (nr > FLOOR_CPUS_AT_ONCE)
+			flush_work(&per_cpu(floor_events, *slot).work);
+		*slot = cpu;
 		INIT_WORK(&per_cpu(floor_events, cpu).work, func);
 		queue_work_on(cpu, system_highpri_wq, &per_cpu(floor_events, cpu).work);
 	}
