@@ -103,6 +103,7 @@ TEST_CASE("Another module shares its counters with the sets of user space") {
 }
 
 TEST_CASE("The module cannot be unloaded while another one uses it") {
+    need_module();
     const Consumer consumer;
     REQUIRE(error_of(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK)) == EWOULDBLOCK);
     REQUIRE(Consumer::unload() == 0);

@@ -133,17 +133,17 @@ double count_per_read(Counter& counter, unsigned reads, Read&& read) {
 // The kernel's function by which one way interrupts CPUs and waits, by its names in this and in
 // older kernels, and the number of its calls in a sweep that are for the reader's own CPU only.
 struct Calls {
-    std::vector<std::string> names;
+    std::vector<std::vector<std::string>> names;
     double own = 0;
 };
 
-// Counts the first of these functions that this kernel has.
-measure::KernelCallCounter first_of(const std::vector<std::string>& names) {
-    for (auto name = names.begin();; ++name) {
+// Counts the first of these groups of functions that this kernel has.
+measure::KernelCallCounter first_of(const std::vector<std::vector<std::string>>& names) {
+    for (auto group = names.begin();; ++group) {
         try {
-            return measure::KernelCallCounter({*name});
+            return measure::KernelCallCounter(*group);
         } catch (const std::system_error&) {
-            if (std::next(name) == names.end()) throw;
+            if (std::next(group) == names.end()) throw;
         }
     }
 }
@@ -163,8 +163,8 @@ void count(Cost& cost, std::string& unknown, const Calls& calls, unsigned sweeps
     try_count(cost.interrupts, [] { return InterruptCounter(); });
     try_count(cost.syscalls, [] { return measure::SyscallCounter(); });
     try_count(cost.mutexes, [] {
-        return measure::KernelCallCounter(
-            {"mutex_lock", "mutex_lock_interruptible", "mutex_lock_killable"});
+        return first_of({{"mutex_lock", "mutex_lock_interruptible", "mutex_lock_killable"},
+                         {"mutex_lock_nested", "mutex_lock_interruptible_nested"}});  // lockdep
     });
     try_count(cost.waits, [&] { return first_of(calls.names); });
     if (cost.waits) cost.waits = std::max(*cost.waits - calls.own, 0.0);
@@ -187,9 +187,9 @@ Comparison compare(Sides& sides, unsigned sweeps) {
     Comparison result;
     result.per_fd.microseconds = measure::median(std::move(per_fd_times));
     result.module.microseconds = measure::median(std::move(module_times));
-    count(result.per_fd, result.unknown, {{"smp_call_function_single"}, 1}, sweeps, per_fd);
+    count(result.per_fd, result.unknown, {{{"smp_call_function_single"}}, 1}, sweeps, per_fd);
     const double alone = sides.cpus() == 1 ? 1 : 0;
-    count(result.module, result.unknown, {{"on_each_cpu_mask", "on_each_cpu_cond_mask"}, alone},
+    count(result.module, result.unknown, {{{"on_each_cpu_mask"}, {"on_each_cpu_cond_mask"}}, alone},
           sweeps, module);
     return result;
 }
