@@ -87,9 +87,10 @@ class Frames(unittest.TestCase):
         self.assertEqual(list(frame.columns), ["cpu-clock", "context-switches"])
         self.assertEqual(frame.index.names, ["time", "cpu"])
         by_cpu = frame["cpu-clock"].groupby(level="cpu")
-        # How many samples each has is up to kernel.perf_event_max_sample_rate, which perf
-        # lowers on a loaded machine: then its timers stand still while a CPU is idle.
-        self.assertEqual(len(by_cpu), os.sysconf("SC_NPROCESSORS_ONLN"))
+        # Without the module an idle CPU may have no samples: perf stops timers that exceed
+        # kernel.perf_event_max_sample_rate, which it lowers on a loaded machine.
+        cpus = os.sysconf("SC_NPROCESSORS_ONLN")
+        self.assertIn(len(by_cpu), [cpus] if BACKEND == "module" else range(1, cpus + 1))
         for _, counts in by_cpu:
             self.assertTrue(counts.is_monotonic_increasing)
 
