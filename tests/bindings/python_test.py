@@ -87,11 +87,12 @@ class Frames(unittest.TestCase):
         self.assertEqual(list(frame.columns), ["cpu-clock", "context-switches"])
         self.assertEqual(frame.index.names, ["time", "cpu"])
         by_cpu = frame["cpu-clock"].groupby(level="cpu")
-        # Without the module an idle CPU may have no samples: perf stops timers that exceed
-        # kernel.perf_event_max_sample_rate, which it lowers on a loaded machine.
+        # Without the module an idle CPU may have few samples, or none: perf throttles its timers.
         cpus = os.sysconf("SC_NPROCESSORS_ONLN")
-        self.assertIn(len(by_cpu), [cpus] if BACKEND == "module" else range(1, cpus + 1))
+        common = BACKEND == "module"
+        self.assertIn(len(by_cpu), [cpus] if common else range(1, cpus + 1))
         for _, counts in by_cpu:
+            self.assertGreater(len(counts), 5 if common else 0)
             self.assertTrue(counts.is_monotonic_increasing)
 
     def test_sample_gives_the_counts_of_all_cpus_at_common_deadlines(self):
