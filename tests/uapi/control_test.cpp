@@ -10,8 +10,21 @@
 #include "support/set.hpp"
 
 using namespace metagroup::test;
+using namespace std::chrono_literals;
 
 namespace {
+
+perf_metagroup_control control_sets(const Meta& meta, unsigned op,
+                                    const std::vector<int>& on = {}) {
+    perf_metagroup_control arg{};
+    const auto mask = cpu_words(on);
+    arg.size = sizeof(arg);
+    arg.op = op;
+    arg.cpus = on.empty() ? 0 : address(mask.data());
+    arg.nr_words = on.empty() ? 0 : static_cast<__u32>(mask.size());
+    REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_CONTROL, &arg) == 0);
+    return arg;
+}
 
 // Two sets on all CPUs, and a perf group.
 struct ControlWorld {
@@ -28,14 +41,7 @@ struct ControlWorld {
     bool is_group(std::size_t member) const { return member == cpus.size(); }
 
     perf_metagroup_control control(unsigned op, const std::vector<int>& on = {}) const {
-        perf_metagroup_control arg{};
-        const auto mask = cpu_words(on);
-        arg.size = sizeof(arg);
-        arg.op = op;
-        arg.cpus = on.empty() ? 0 : address(mask.data());
-        arg.nr_words = on.empty() ? 0 : static_cast<__u32>(mask.size());
-        REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_CONTROL, &arg) == 0);
-        return arg;
+        return control_sets(meta, op, on);
     }
     std::vector<Frame> frames() const { return read_framed(meta).frames; }
 };
@@ -150,6 +156,23 @@ TEST_CASE("START and STOP of a set that is started or stopped change nothing") {
     world.control(PERF_METAGROUP_STOP);
     REQUIRE(world.frames()[0].payload == stopped[0].payload);
     REQUIRE(world.frames().back().payload == stopped.back().payload);
+}
+
+TEST_CASE("A read after RESET has no counts from before it, also of a CPU that is still idle") {
+    const IdleCpu idle;
+    REQUIRE(open_set(idle.meta, {core_or_skip(0)}, {idle.cpu}) == 0);
+    unsigned rounds = 0;
+    repeat_for(
+        long_time(8s),
+        [&] {
+            idle.until_idle();
+            const auto reset = control_sets(idle.meta, PERF_METAGROUP_RESET);
+            const Frame frame = idle.framed().frames.front();
+            REQUIRE(frame.record.time >= reset.begin);
+            ++rounds;
+        },
+        [&] { return rounds > 100; });
+    REQUIRE(rounds > 100);
 }
 
 TEST_CASE("CONTROL without sets controls no member") {
