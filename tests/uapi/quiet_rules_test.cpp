@@ -219,5 +219,6 @@ TEST_CASE("Closing a handle does not wait for other handles that leave QUIET") {
     }
     leaver.stop();
     CAPTURE(leaves.size(), median(leaves).count(), median(closes).count());
+    if (median(leaves) < milliseconds(1)) SKIP("grace periods are too short here to wait for one");
     REQUIRE(median(closes) < median(leaves) / 4);
 }
