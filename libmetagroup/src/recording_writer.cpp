@@ -132,6 +132,7 @@ void RecordingWriter::State::write_header() {
 
 void RecordingWriter::State::note_times(std::span<const std::byte> records) {
     constexpr std::size_t time_at = sizeof(perf_event_header) + sizeof(std::uint64_t);
+    auto [first, last] = times;
     while (!records.empty()) {
         perf_event_header record{};
         if (records.size() >= sizeof(record)) std::memcpy(&record, records.data(), sizeof(record));
@@ -140,10 +141,12 @@ void RecordingWriter::State::note_times(std::span<const std::byte> records) {
         std::uint64_t time = 0;
         if (record.type == PERF_RECORD_SAMPLE && record.size >= time_at + sizeof(time)) {
             std::memcpy(&time, records.data() + time_at, sizeof(time));
-            times = {std::min(times.first, time), std::max(times.second, time)};
+            first = std::min(first, time);
+            last = std::max(last, time);
         }
         records = records.subspan(record.size);
     }
+    times = {first, last};
 }
 
 RecordingWriter::RecordingWriter(const std::string& path, const Options& options)

@@ -20,6 +20,11 @@ constexpr std::size_t sample_id = 24;
 // Enough for a group of sixty events: larger records make it grow.
 constexpr std::size_t usual_record = 1024;
 
+constexpr bool has_time(std::uint32_t type) {
+    return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_LOST ||
+           type == PERF_RECORD_LOST_SAMPLES;
+}
+
 }  // namespace
 
 Ring::Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::string name)
@@ -197,23 +202,27 @@ void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
         if (!ordered_.empty()) pieces.emplace_back(ordered_);
         return;
     }
-    newest_ = newest_time();
-    // One piece up to the record that wraps around, that one, and one behind it.
-    std::uint64_t piece = begin_;
-    const auto cut = [&](std::uint64_t end) {
-        if (end != piece) pieces.push_back(data_.subspan(piece % size_, end - piece));
-        piece = end;
-    };
+    std::uint64_t last = head_;  // of the records that have a time
     for (std::uint64_t at = begin_; at != head_;) {
-        const std::uint64_t end = at + whole(at).size;
-        if (at / size_ != end / size_) {
-            cut(at);
-            pieces.push_back(record(at, end - at));
-            piece = end;
+        // One piece up to the record that wraps around, that one, and one behind it.
+        const auto begin = static_cast<std::size_t>(at % size_);
+        const auto length = static_cast<std::size_t>(std::min(head_ - at, size_ - begin));
+        const std::span<const std::byte> rest = data_.subspan(begin, length);
+        std::size_t taken = 0;
+        for (perf_event_header next{}; (next = whole_header(rest.subspan(taken))).size > 0;) {
+            if (has_time(next.type)) last = at + taken;
+            taken += next.size;
         }
-        at = end;
+        if (taken > 0) pieces.push_back(rest.first(taken));
+        at += taken;
+        if (taken == length) continue;
+        const perf_event_header next = whole(at);
+        pieces.push_back(record(at, next.size));
+        if (has_time(next.type)) last = at;
+        at += next.size;
     }
-    cut(head_);
+    if (last != head_)
+        if (const auto newest = parse(last, whole(last))) newest_ = newest->time;
     has_front_ = false;
     begin_ = end_ = head_;
 }

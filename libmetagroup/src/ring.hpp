@@ -96,18 +96,26 @@ class Ring {
                 .cpu = number<int>(bytes, 24),
                 .payload = bytes.subspan(sample_head)};
     }
+    // The header of the record that `bytes` begin with; of size 0 if it is not whole. A copy, since
+    // the memory may change between check and use.
+    static perf_event_header whole_header(std::span<const std::byte> bytes) noexcept {
+        if (bytes.size() < sizeof(perf_event_header)) return {};
+        const auto next = number<perf_event_header>(bytes, 0);
+        if (next.size < sizeof(next) || next.size > bytes.size() ||
+            next.size % sizeof(std::uint64_t) != 0)
+            return {};
+        return next;
+    }
     // A sample in one piece, as nearly all records are. All else, and all errors, are left to
-    // pop_any(). The header is copied, since the memory may change between check and use.
+    // pop_any().
     bool pop_usual() noexcept {
         const auto begin = static_cast<std::size_t>(end_ & (size_ - 1));
         const auto left = static_cast<std::size_t>(std::min(head_ - end_, size_ - begin));
-        if (left < sample_head) return false;  // backward: 0
-        const auto next = number<perf_event_header>(data_, begin);
-        if (next.type != PERF_RECORD_SAMPLE || next.size < sample_head || next.size > left ||
-            next.size % sizeof(std::uint64_t) != 0)
-            return false;
+        const auto rest = data_.subspan(begin, left);  // backward: none
+        const perf_event_header next = whole_header(rest);
+        if (next.type != PERF_RECORD_SAMPLE || next.size < sample_head) return false;
+        front_ = sample(rest.first(next.size));
         end_ += next.size;
-        front_ = sample(data_.subspan(begin, next.size));
         has_front_ = true;
         newest_ = front_.time;
         return true;

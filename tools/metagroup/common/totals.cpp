@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <ctime>
 #include <string_view>
@@ -250,23 +249,10 @@ double CpuUse::take() {
     return used / elapsed;
 }
 
-// Values below kSteps have a bucket each; for larger ones the highest bits select it.
-std::size_t Histogram::bucket(std::uint64_t value) {
-    if (value < kSteps) return value;
-    const std::size_t shift = static_cast<std::size_t>(std::bit_width(value)) - kStepBits - 1;
-    return (shift + 1) * kSteps + ((value >> shift) - kSteps);
-}
-
 std::uint64_t Histogram::upper_end(std::size_t bucket) {
     if (bucket < kSteps) return bucket;
     const std::size_t shift = bucket / kSteps - 1;
     return ((bucket % kSteps + kSteps + 1) << shift) - 1;
-}
-
-void Histogram::add(std::uint64_t value) {
-    ++buckets_[bucket(value)];
-    ++count_;
-    max_ = std::max(max_, value);
 }
 
 std::uint64_t Histogram::quantile(double part) const {

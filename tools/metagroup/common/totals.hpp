@@ -2,7 +2,9 @@
 // Sums of counts in rows and columns, the figures beside them, and the cost of counting.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -219,7 +221,11 @@ class CpuUse {
 // Quantiles of any number of values in constant memory, exact to one part in 32.
 class Histogram {
   public:
-    void add(std::uint64_t value);
+    void add(std::uint64_t value) {
+        ++buckets_[bucket(value)];
+        ++count_;
+        max_ = std::max(max_, value);
+    }
     std::uint64_t count() const { return count_; }
     // The upper end of the bucket below which this part (0 to 1) of all values lies; 0 if there
     // are none.
@@ -231,7 +237,12 @@ class Histogram {
     static constexpr std::size_t kStepBits = 5;
     static constexpr std::size_t kSteps = 1U << kStepBits;
 
-    static std::size_t bucket(std::uint64_t value);
+    // Values below kSteps have a bucket each; for larger ones the highest bits select it.
+    static std::size_t bucket(std::uint64_t value) {
+        if (value < kSteps) return value;
+        const std::size_t shift = static_cast<std::size_t>(std::bit_width(value)) - kStepBits - 1;
+        return (shift + 1) * kSteps + ((value >> shift) - kSteps);
+    }
     static std::uint64_t upper_end(std::size_t bucket);
 
     std::array<std::uint64_t, (64 - kStepBits + 1) * kSteps> buckets_{};

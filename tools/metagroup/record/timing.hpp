@@ -27,16 +27,16 @@ class Timing {
 
     // Whole records of a stream.
     void add(std::span<const std::byte> records) {
-        while (!records.empty()) {
-            perf_event_header header{};
-            std::memcpy(&header, records.data(), std::min(records.size(), sizeof(header)));
-            const auto record = records.first(std::min<std::size_t>(header.size, records.size()));
-            if (record.empty()) return;
+        perf_event_header header{};
+        while (records.size() >= sizeof(header)) {
+            std::memcpy(&header, records.data(), sizeof(header));
+            if (header.size < sizeof(header) || header.size > records.size()) return;
+            const auto record = records.first(header.size);
             if (header.type == PERF_RECORD_SAMPLE)
                 add_sample(number_at(record, 8), number_at(record, 16));
             else if (header.type == PERF_RECORD_LOST_SAMPLES && common_)
                 lost_ += number_at(record, 8);
-            records = records.subspan(record.size());
+            records = records.subspan(header.size);
         }
     }
     // To be called once, after the last add().
