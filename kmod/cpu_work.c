@@ -4,7 +4,6 @@
  * or to release an event from another CPU interrupts its CPU, and waits for it; on
  * its own CPU it takes a call.
  */
-#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/jiffies.h>
@@ -21,6 +20,22 @@
 /* CPUs that open software events spin for a mutex of perf, so few do at the same time. */
 #define MG_CPU_WORKS_AT_ONCE	4U
 
+/* Give the next work to its CPU, if there is any that no CPU has. */
+static void mg_cpu_works_queue(struct mg_cpu_works *works)
+{
+	struct mg_cpu_work *work;
+	u32 i;
+
+	while ((i = atomic_fetch_inc(&works->next)) < works->count) {
+		work = &works->work[i];
+		if (!work->own_cpu)
+			continue;
+		/* If it goes offline meanwhile, another CPU does it. */
+		queue_work_on(work->cpu, system_highpri_wq, &work->work);
+		return;
+	}
+}
+
 static void mg_cpu_work_do(struct mg_cpu_work *work)
 {
 	work->works->func(work);
@@ -36,6 +51,8 @@ static void mg_cpu_work_func(struct work_struct *item)
 
 	mg_cpu_work_do(work);
 	revert_creds(own);
+	/* The caller flushes this work, and so waits for it. */
+	mg_cpu_works_queue(work->works);
 }
 
 /* An isolated CPU is interrupted: it has no time for kernel threads. */
@@ -51,42 +68,23 @@ static bool mg_cpu_does_work(int cpu)
 	return does;
 }
 
-static int mg_cpu_works_run_some(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 count,
-				 bool interruptible)
+/*
+ * Wait for all work. Return: as wait_for_completion_interruptible_timeout(); 0 also
+ * means that no work was completed for that time.
+ */
+static long mg_cpu_works_wait(struct mg_cpu_works *works, bool interruptible)
 {
-	long time = MG_CPU_WORK_TIMEOUT;
-	u32 i;
+	long time;
+	int left;
 
-	atomic_set(&works->left, count);
-	init_completion(&works->done);
-
-	/* A CPU that goes offline after this leaves its work to others. */
-	cpus_read_lock();
-	for (i = 0; i < count; i++) {
-		work[i].works = works;
-		work[i].queued = mg_cpu_does_work(work[i].cpu);
-		INIT_WORK(&work[i].work, mg_cpu_work_func);
-		if (work[i].queued)
-			queue_work_on(work[i].cpu, system_highpri_wq, &work[i].work);
-	}
-	cpus_read_unlock();
-
-	for (i = 0; i < count; i++)
-		if (!work[i].queued)
-			mg_cpu_work_do(&work[i]);
-	time = interruptible ? wait_for_completion_interruptible_timeout(&works->done, time) :
-			       wait_for_completion_timeout(&works->done, time);
-
-	/* No work function is running any more when this is through. */
-	for (i = 0; i < count; i++) {
-		if (!work[i].queued)
-			continue;
-		if (time > 0)
-			flush_work(&work[i].work);
-		else if (cancel_work_sync(&work[i].work) && !time)
-			mg_cpu_work_do(&work[i]);
-	}
-	return time < 0 ? -EINTR : 0;
+	do {
+		left = atomic_read(&works->left);
+		time = MG_CPU_WORK_TIMEOUT;
+		time = interruptible ?
+		       wait_for_completion_interruptible_timeout(&works->done, time) :
+		       wait_for_completion_timeout(&works->done, time);
+	} while (!time && atomic_read(&works->left) != left);
+	return time;
 }
 
 /**
@@ -99,19 +97,48 @@ static int mg_cpu_works_run_some(struct mg_cpu_works *works, struct mg_cpu_work 
  * The caller itself does the work of CPUs that are offline or isolated, of its own
  * CPU, and of CPUs that do not begin in time. So @func must not rely on the CPU.
  *
- * Context: Process context, may sleep. cpu_hotplug_lock is not held. Takes it.
+ * Context: Process context, may sleep.
  * Return: 0, or -EINTR if part of the work was not begun because of a signal.
  */
 int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 count,
 		     bool interruptible)
 {
-	u32 some;
-	int err = 0;
+	u32 queued, i;
+	long time;
 
 	works->cred = current_cred();
-	for (; count && !err; work += some, count -= some) {
-		some = min(count, MG_CPU_WORKS_AT_ONCE);
-		err = mg_cpu_works_run_some(works, work, some, interruptible);
+	works->work = work;
+	works->count = count;
+	atomic_set(&works->next, 0);
+	atomic_set(&works->left, count);
+	init_completion(&works->done);
+	for (i = 0; i < count; i++) {
+		work[i].works = works;
+		work[i].own_cpu = mg_cpu_does_work(work[i].cpu);
+		INIT_WORK(&work[i].work, mg_cpu_work_func);
 	}
-	return err;
+	if (!count)
+		return 0;
+
+	for (i = 0; i < MG_CPU_WORKS_AT_ONCE; i++)
+		mg_cpu_works_queue(works);
+	for (i = 0; i < count; i++)
+		if (!work[i].own_cpu)
+			mg_cpu_work_do(&work[i]);
+	time = mg_cpu_works_wait(works, interruptible);
+
+	/*
+	 * Nothing is queued any more but by work that is running. Such work comes
+	 * before what it queues, so no work is running or queued when this is through.
+	 */
+	queued = min_t(u32, atomic_xchg(&works->next, count), count);
+	for (i = 0; i < count; i++) {
+		if (!work[i].own_cpu)
+			continue;
+		if (time > 0)
+			flush_work(&work[i].work);
+		else if ((i >= queued || cancel_work_sync(&work[i].work)) && !time)
+			mg_cpu_work_do(&work[i]);
+	}
+	return time < 0 ? -EINTR : 0;
 }

@@ -16,26 +16,32 @@ struct mg_cpu_works;
  * @item:	of the user
  * @work:	the work item
  * @works:	what it is part of
- * @queued:	it was given to the CPU
+ * @own_cpu:	that CPU is to do it, not the caller
  */
 struct mg_cpu_work {
 	int cpu;
 	void *item;
 	struct work_struct work;
 	struct mg_cpu_works *works;
-	bool queued;
+	bool own_cpu;
 };
 
 /**
  * struct mg_cpu_works - what is to be done for many CPUs
  * @func:	does it for one; may sleep
  * @cred:	of the caller
+ * @work:	for each CPU
+ * @count:	entries of @work
+ * @next:	the first that no CPU has; may be larger than @count; atomic
  * @left:	number of those that are not done; atomic
  * @done:	there are none
  */
 struct mg_cpu_works {
 	void (*func)(struct mg_cpu_work *work);
 	const struct cred *cred;
+	struct mg_cpu_work *work;
+	u32 count;
+	atomic_t next;
 	atomic_t left;
 	struct completion done;
 };
