@@ -30,8 +30,10 @@ bool can_open(const perf_event_attr& attr) {
     return bool(Fd(open_event(attr, -1, online_cpus().front(), -1)));
 }
 
+const std::string kTestpmuParameters = "/sys/module/metagroup_testpmu/parameters/";
+
 void set_testpmu(const char* parameter, const std::string& value) {
-    std::ofstream file(std::string("/sys/module/metagroup_testpmu/parameters/") + parameter);
+    std::ofstream file(kTestpmuParameters + parameter);
     file << value << std::flush;
     if (!file) throw std::runtime_error(std::string("metagroup_testpmu refuses ") + parameter);
 }
@@ -144,6 +146,17 @@ std::optional<perf_event_attr> testpmu_scope_event(std::uint64_t read_format) {
 
 void testpmu_set_counters(unsigned counters) {
     set_testpmu("counters", std::to_string(counters));
+}
+
+void testpmu_forget_groups() {
+    set_testpmu("largest_group", "0");
+}
+
+unsigned testpmu_largest_group() {
+    std::ifstream file(kTestpmuParameters + "largest_group");
+    unsigned events = 0;
+    if (!(file >> events)) throw std::runtime_error("metagroup_testpmu has no largest_group");
+    return events;
 }
 
 void testpmu_set_update_time(unsigned microseconds) {

@@ -85,6 +85,10 @@ struct TestpmuCounters {
     TestpmuCounters(const TestpmuCounters&) = delete;
     TestpmuCounters& operator=(const TestpmuCounters&) = delete;
 };
+// Events of the largest group that was put on metagroup_test since the former.
+void testpmu_forget_groups();
+unsigned testpmu_largest_group();
+
 void testpmu_set_read_error(int error);
 void testpmu_set_update_time(unsigned microseconds);
 // The time that metagroup_core takes to update a count; at the end 0 again, the default.

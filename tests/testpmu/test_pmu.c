@@ -14,6 +14,7 @@
 #include <linux/err.h>
 #include <linux/kernel.h>
 #include <linux/ktime.h>
+#include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
@@ -32,6 +33,10 @@ MODULE_PARM_DESC(counters, "counters per CPU");
 static int read_error;
 module_param(read_error, int, 0600);
 MODULE_PARM_DESC(read_error, "errno that reading a group gives");
+
+static unsigned int largest_group;
+module_param(largest_group, uint, 0600);
+MODULE_PARM_DESC(largest_group, "events of the largest group that was put on the PMU");
 
 static bool backwards;
 module_param(backwards, bool, 0600);
@@ -61,11 +66,15 @@ static void testpmu_stop(struct perf_event *event, int flags)
 	testpmu_update(event);
 }
 
+/* Of the group that is being put on the PMU. */
+static DEFINE_PER_CPU(unsigned int, group_size);
+
 static int testpmu_add(struct perf_event *event, int flags)
 {
 	if (this_cpu_read(counters_used) >= READ_ONCE(counters))
 		return -EAGAIN;
 	this_cpu_inc(counters_used);
+	this_cpu_inc(group_size);
 	if (flags & PERF_EF_START)
 		testpmu_start(event, flags);
 	return 0;
@@ -83,6 +92,7 @@ static DEFINE_PER_CPU(unsigned int, txn_flags);
 static void testpmu_start_txn(struct pmu *pmu, unsigned int flags)
 {
 	this_cpu_write(txn_flags, flags);
+	this_cpu_write(group_size, 0);
 }
 
 static void testpmu_cancel_txn(struct pmu *pmu)
@@ -93,6 +103,7 @@ static int testpmu_commit_txn(struct pmu *pmu)
 {
 	if (this_cpu_read(txn_flags) == PERF_PMU_TXN_READ)
 		return -READ_ONCE(read_error);
+	WRITE_ONCE(largest_group, max(largest_group, this_cpu_read(group_size)));
 	return 0;
 }
 

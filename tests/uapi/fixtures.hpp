@@ -68,9 +68,12 @@ inline void need_hardware() {
     if (!has_cycles()) SKIP("this machine has no hardware counters");
 }
 
+inline bool is_built_in() {
+    return ::access("/sys/module/perf_metagroup/initstate", F_OK) != 0;
+}
+
 inline void need_module() {
-    if (::access("/sys/module/perf_metagroup/initstate", F_OK) != 0)
-        SKIP("the device is built into this kernel");
+    if (is_built_in()) SKIP("the device is built into this kernel");
 }
 
 // Counts stand still while the CPU is idle.
