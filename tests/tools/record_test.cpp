@@ -64,7 +64,10 @@ TEST_CASE("record stops after its duration, and keeps the recording before it") 
 
 TEST_CASE("record stops at a signal") {
     const Directory here;
-    const Outcome outcome = here.run("timeout -s INT 0.5 " METAGROUP_TOOL " record -o file");
+    const Outcome outcome =
+        here.run("{ " METAGROUP_TOOL
+                 " record -o file & until [ -s file ] || ! kill -0 $!; do sleep 0.1; done; "
+                 "sleep 0.3; kill -INT $!; wait $!; }");
     CAPTURE(outcome.text);
     CHECK_THAT(outcome.text, ContainsSubstring("to file") && ContainsSubstring("lost "));
     CHECK(Contents(here.tree.path("file")).finished);

@@ -216,11 +216,18 @@ TEST_CASE("A sweep of some CPUs interrupts no idle CPU") {
     const IdleCpu idle;
     const auto groups = open_core_everywhere(kTimes, 1);
     REQUIRE(idle.meta.attach(groups) == 0);
-    idle.sweep_until(groups.size() - 1, PERF_METAGROUP_IDLE);
-    const auto before = function_calls(idle.cpu);
-    for (unsigned i = 0; i < kSweeps; ++i)
-        REQUIRE(idle.meta.sweep_on({0, idle.cpu}) == 0);
-    REQUIRE(function_calls(idle.cpu) - before < kSweeps / 10);
+    const auto interrupts = [&] {
+        idle.sweep_until(groups.size() - 1, PERF_METAGROUP_IDLE);
+        const auto before = function_calls(idle.cpu);
+        for (unsigned i = 0; i < kSweeps; ++i)
+            REQUIRE(idle.meta.sweep_on({0, idle.cpu}) == 0);
+        return function_calls(idle.cpu) - before;
+    };
+    // Kernel threads may keep the CPU busy for a part of one round.
+    std::uint64_t fewest = interrupts();
+    for (int round = 1; round < 5 && fewest >= kSweeps / 10; ++round)
+        fewest = std::min(fewest, interrupts());
+    REQUIRE(fewest < kSweeps / 10);
     REQUIRE(take_apart(idle.meta.sweep_copy({0})).frames.at(0).record.status == PERF_METAGROUP_OK);
 }
 
