@@ -12,6 +12,11 @@
 
 namespace metagroup::test {
 
+// The device is built into the kernel, and no module.
+inline bool is_built_in() {
+    return ::access("/sys/module/perf_metagroup/initstate", F_OK) != 0;
+}
+
 // A file of the kernel with one number.
 class Setting {
   public:

@@ -11,6 +11,7 @@
 
 #include "info/info.hpp"
 #include "program.hpp"
+#include "support/settings.hpp"
 
 using nlohmann::json;
 using tool::Json;
@@ -131,7 +132,7 @@ TEST_CASE("With the module info shows its version, ABI, limits and features", "[
     const json module = report().at("module");
     CHECK(module.at("loaded") == true);
     // Built into the kernel it has no version of its own.
-    const bool built_in = ::access("/sys/module/perf_metagroup/initstate", F_OK) != 0;
+    const bool built_in = metagroup::test::is_built_in();
     CHECK(module.at("version") == (built_in ? json() : json(METAGROUP_VERSION_STRING)));
     CHECK(module.at("device-exists") == true);
     CHECK(module.at("device-permissions") == "0600 0:0");

@@ -68,10 +68,6 @@ inline void need_hardware() {
     if (!has_cycles()) SKIP("this machine has no hardware counters");
 }
 
-inline bool is_built_in() {
-    return ::access("/sys/module/perf_metagroup/initstate", F_OK) != 0;
-}
-
 inline void need_module() {
     if (is_built_in()) SKIP("the device is built into this kernel");
 }
@@ -191,11 +187,16 @@ struct OnFirstCpu {
 // that are queued together are one interrupt.
 constexpr unsigned kSweeps = 1000;
 
-inline std::uint64_t interrupts_of_sweeps(const Meta& meta, int cpu) {
+template <std::invocable Sweep>
+std::uint64_t interrupts_of_sweeps(int cpu, const Sweep& sweep) {
     const auto before = function_calls(cpu);
     for (unsigned i = 0; i < kSweeps; ++i)
-        REQUIRE(meta.sweep() == 0);
+        REQUIRE(sweep() == 0);
     return function_calls(cpu) - before;
+}
+
+inline std::uint64_t interrupts_of_sweeps(const Meta& meta, int cpu) {
+    return interrupts_of_sweeps(cpu, [&] { return meta.sweep(); });
 }
 
 inline void require_not_interrupted(const Meta& meta, int cpu) {

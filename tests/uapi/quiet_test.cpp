@@ -218,10 +218,7 @@ TEST_CASE("A sweep of some CPUs interrupts no idle CPU") {
     REQUIRE(idle.meta.attach(groups) == 0);
     const auto interrupts = [&] {
         idle.sweep_until(groups.size() - 1, PERF_METAGROUP_IDLE);
-        const auto before = function_calls(idle.cpu);
-        for (unsigned i = 0; i < kSweeps; ++i)
-            REQUIRE(idle.meta.sweep_on({0, idle.cpu}) == 0);
-        return function_calls(idle.cpu) - before;
+        return interrupts_of_sweeps(idle.cpu, [&] { return idle.meta.sweep_on({0, idle.cpu}); });
     };
     // Kernel threads may keep the CPU busy for a part of one round.
     std::uint64_t fewest = interrupts();
