@@ -315,11 +315,11 @@ TEST_CASE("top reads short intervals by a stream, in batches", "[module]") {
     Sampler sampler(counting("cpu-clock"), AggrMode::cpu, "auto");
     CHECK(sampler.restart(20ms) == 20ms);
     CHECK_FALSE(sampler.has_batches());
+    const auto start = std::chrono::steady_clock::now();
     const auto batch = sampler.restart(1ms);
     REQUIRE(sampler.has_batches());
     CHECK(batch == 100ms);
     CHECK_THAT(sampler.progress(), StartsWith("stream"));
-    const auto start = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(3 * batch);
     const int updates = drain(sampler, [](const Update& update) {
         CHECK(update.cells.front().value.value_or(1) == Approx(1).epsilon(0.1));
