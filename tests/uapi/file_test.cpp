@@ -254,9 +254,9 @@ TEST_CASE("The tracepoints of a sweep show its members and the CPUs interrupted"
 
 TEST_CASE("A sweep interrupts each CPU with a running member once, and no other") {
     const auto groups = open_everywhere(kTimed, 4);
-    const unsigned sweeps = 1000;
+    const unsigned sweeps = 300;
     const Meta meta(groups);
-    run_on(0);
+    const OnFirstCpu here;
     std::array<char, 16384> buffer;
     const auto count = [&] {
         const auto before = measure::interprocessor_interrupts();
@@ -264,14 +264,19 @@ TEST_CASE("A sweep interrupts each CPU with a running member once, and no other"
             meta.read(buffer.data(), buffer.size());
         return static_cast<double>(measure::interprocessor_interrupts() - before) / sweeps;
     };
-    const double running = count();
+    const double running = [&] {
+        // An idle CPU that polls for work needs no interrupt.
+        std::deque<BusyCpu> busy;
+        for (std::size_t member = 1; member < groups.size(); ++member)
+            busy.emplace_back(online_cpus().at(member));
+        return count();
+    }();
     meta.control(PERF_METAGROUP_IOC_DISABLE);
     meta.read();
     const double stopped = count();
-    run_anywhere();
     // The reader's own CPU needs no interrupt; a few come from elsewhere.
     CAPTURE(running, stopped);
     REQUIRE(running <= static_cast<double>(groups.size() - 1) * 1.05 + 0.05);
-    REQUIRE(running >= static_cast<double>(groups.size() - 1) * 0.5);
+    REQUIRE(running >= static_cast<double>(groups.size() - 1) * 0.9);
     REQUIRE(stopped < 0.1);
 }
