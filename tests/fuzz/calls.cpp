@@ -9,7 +9,6 @@
 namespace fuzz {
 namespace {
 
-constexpr std::size_t kPage = 4096;  // and the largest structure that the kernel accepts
 // No access, read and write, no access, a read-only page, no access.
 constexpr std::size_t kAll = kPage + Arena::kSize + 3 * kPage;
 constexpr unsigned char kCanary = 0xC5;

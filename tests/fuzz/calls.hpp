@@ -20,6 +20,8 @@ namespace fuzz {
 
 using metagroup::test::Random;
 
+constexpr std::size_t kPage = 4096;  // and the largest structure that the kernel accepts
+
 // A set of errno values.
 class Errnos {
   public:

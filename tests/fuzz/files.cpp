@@ -74,8 +74,6 @@ Outcome read_into(Fuzzer& fuzzer, Call call, Handle handle, const Buffer& buffer
     return outcome;
 }
 
-constexpr std::size_t kPage = 4096;
-
 long result(bool failed) {
     return failed ? -errno : 0;
 }

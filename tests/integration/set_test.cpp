@@ -36,9 +36,9 @@ namespace test = metagroup::test;
 namespace {
 
 constexpr std::uint64_t kWithIds = metagroup::default_read_format | metagroup::ReadFormat::id;
-constexpr const char* kEvents = "{context-switches,page-faults,cpu-clock}";
+constexpr const char* kSetEvents = "{context-switches,page-faults,cpu-clock}";
 
-MetaGroup::Options options(Origin origin, const char* events = kEvents) {
+MetaGroup::Options set_options(Origin origin, const char* events = kSetEvents) {
     MetaGroup::Options all;
     all.groups = metagroup::parse_events(events);
     all.origin = origin;
@@ -53,7 +53,7 @@ void need_names() {
 // A name that ends with this.
 struct Name {
     explicit Name(const std::string& given, unsigned mode = 0440) : text(given) {
-        MetaGroup::Options what = options(Origin::set);
+        MetaGroup::Options what = set_options(Origin::set);
         what.read_format = kWithIds;
         MetaGroup::open(what).publish(text, mode);
     }
@@ -72,13 +72,14 @@ MetaGroup join(const std::string& name) {
 }  // namespace
 
 TEST_CASE("Groups with siblings are a set by themselves, and single events are not") {
-    REQUIRE(MetaGroup::open(options(Origin::automatic)).origin() == Origin::set);
-    REQUIRE(MetaGroup::open(options(Origin::automatic, "cpu-clock")).origin() == Origin::groups);
+    REQUIRE(MetaGroup::open(set_options(Origin::automatic)).origin() == Origin::set);
+    REQUIRE(MetaGroup::open(set_options(Origin::automatic, "cpu-clock")).origin() ==
+            Origin::groups);
 }
 
 TEST_CASE("Sets and groups that are opened side by side count the same between two sweeps") {
-    MetaGroup set = MetaGroup::open(options(Origin::set));
-    MetaGroup groups = MetaGroup::open(options(Origin::groups));
+    MetaGroup set = MetaGroup::open(set_options(Origin::set));
+    MetaGroup groups = MetaGroup::open(set_options(Origin::groups));
     Snapshot outer_begin, inner_begin, inner_end, outer_end;
     set.read(outer_begin);
     groups.read(inner_begin);
@@ -100,7 +101,7 @@ TEST_CASE("Sets and groups that are opened side by side count the same between t
 }
 
 TEST_CASE("A set that is stopped shows the same until it is started") {
-    MetaGroup set = MetaGroup::open(options(Origin::set));
+    MetaGroup set = MetaGroup::open(set_options(Origin::set));
     Snapshot first, second;
     set.disable();
     set.read(first);
@@ -125,7 +126,7 @@ TEST_CASE("A user who may open events but no attrs has a set by templates") {
         } catch (const Error& error) {
             if (error.cause() != Cause::no_set_permission) return 2;
         }
-        return MetaGroup::open(options(Origin::automatic)).origin() == Origin::set ? 0 : 3;
+        return MetaGroup::open(set_options(Origin::automatic)).origin() == Origin::set ? 0 : 3;
     });
     REQUIRE(::chmod(PERF_METAGROUP_DEVICE, 0600) == 0);
     REQUIRE(status == 0);
@@ -235,7 +236,7 @@ TEST_CASE("Only the events of members of sets are replaced and read") {
 
 TEST_CASE("A set counts on when a CPU is back, and the delta shows the gap") {
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
-    LiveGroup live = LiveGroup::open(options(Origin::automatic));
+    LiveGroup live = LiveGroup::open(set_options(Origin::automatic));
     REQUIRE(live.group().origin() == Origin::set);
     const std::size_t last = live.newest().size() - 1;
     Snapshot before = live.newest();
@@ -263,7 +264,7 @@ TEST_CASE("A set counts on when a CPU is back, and the delta shows the gap") {
 }
 
 TEST_CASE("A stream has the samples of a set") {
-    MetaGroup set = MetaGroup::open(options(Origin::set));
+    MetaGroup set = MetaGroup::open(set_options(Origin::set));
     auto stream = metagroup::Stream::start(set, {.period = 5ms});
     const test::BusyCpus busy;
     std::size_t samples = 0;
@@ -311,7 +312,7 @@ TEST_CASE("An unknown name is refused with similar ones") {
 TEST_CASE("A name that is taken is refused") {
     need_names();
     const Name name("library");
-    MetaGroup other = MetaGroup::open(options(Origin::set));
+    MetaGroup other = MetaGroup::open(set_options(Origin::set));
     try {
         other.publish("library");
         FAIL("it was published");

@@ -18,6 +18,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "support/background.hpp"
 #include "support/cpus.hpp"
 #include "support/random.hpp"
 #include "support/stream.hpp"
@@ -28,10 +29,6 @@ using namespace std::chrono_literals;
 namespace {
 
 constexpr std::uint64_t kPeriod = 1'000'000;
-
-std::uint64_t now_ns() {
-    return static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
-}
 
 // The first deadline from `time` on.
 std::uint64_t deadline_from(std::uint64_t time) {
@@ -88,7 +85,7 @@ class Member {
     // The first deadline that is neither a sample nor counted as lost.
     std::uint64_t open() const { return next_ + lost_ * kPeriod; }
 
-    void detached() { until_ = now_ns(); }
+    void detached() { until_ = test::monotonic_ns(); }
     bool is_detached() const { return until_ != UINT64_MAX; }
 
     void lose(std::uint64_t deadlines) { lost_ += deadlines; }
@@ -145,9 +142,9 @@ class Member {
 };
 
 // A stream, and another descriptor of its meta-group.
-class World {
+class ExactWorld {
   public:
-    World()
+    ExactWorld()
         : group_(open()),
           stream_(Stream::start(group_, {.period = std::chrono::nanoseconds(kPeriod),
                                          .ring_size = std::size_t{4} << 20U})),
@@ -171,17 +168,17 @@ class World {
 
     void lose_a_cpu_for(std::chrono::milliseconds time) {
         const int cpu = test::online_cpus().back();
-        absences_.of[cpu].push_back({now_ns(), UINT64_MAX});
+        absences_.of[cpu].push_back({test::monotonic_ns(), UINT64_MAX});
         test::OfflineCpu offline(cpu);
         run(time);
         offline.back();
-        absences_.of[cpu].back().end = now_ns();
+        absences_.of[cpu].back().end = test::monotonic_ns();
     }
 
     // Stops all counters, and compares.
     void quiet_point() {
         device_.disable();
-        const std::uint64_t disabled = now_ns();
+        const std::uint64_t disabled = test::monotonic_ns();
         Snapshot sweep;
         group_.read(sweep);
         wait_for_samples_since(disabled);
@@ -192,9 +189,9 @@ class World {
 
     // Deadlines that were lost since the last sample of each CPU are in the rings, or returned.
     void stop() {
-        const std::uint64_t before = now_ns();
+        const std::uint64_t before = test::monotonic_ns();
         const std::uint64_t lost = stream_.stop();
-        const std::uint64_t after = now_ns();
+        const std::uint64_t after = test::monotonic_ns();
         drain();
         std::uint64_t least = 0, most = 0;
         for (std::size_t i = 0; i < group_.members().size(); i += kGroups) {
@@ -236,7 +233,7 @@ class World {
         auto& [group, number] = guests_.back();
         const int leader = group.leader_fd();
         number = device_.attach(std::span(&leader, 1));
-        add(number, spec.events.size(), deadline_from(now_ns()));
+        add(number, spec.events.size(), deadline_from(test::monotonic_ns()));
         group.enable();
         if (guests_.size() <= kGuests) return;
         const auto gone = numbers_.extract(guests_.front().number);
@@ -271,7 +268,7 @@ class World {
             return entry.second.is_detached() || entry.second.last_time() > time;
         };
         do {
-            demand(now_ns() < limit, "a member has no samples any more");
+            demand(test::monotonic_ns() < limit, "a member has no samples any more");
             std::this_thread::sleep_for(5ms);
             drain();
         } while (!std::ranges::all_of(members_, has_sample));
@@ -301,7 +298,7 @@ TEST_CASE("No count and no deadline of a stream is missing, whatever happens mea
     const char* const wanted = std::getenv("METAGROUP_EXACT_RECORDS");
     const std::uint64_t records = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 100'000;
     const test::MaxStreamPercent no_limit(100);
-    World world;
+    ExactWorld world;
     while (world.samples() < records) {
         world.run(500ms);
         world.quiet_point();

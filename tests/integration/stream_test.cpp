@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "support/background.hpp"
 #include "support/cpus.hpp"
 #include "support/perf.hpp"
 
@@ -30,11 +31,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kEvents = "{cpu-clock,task-clock,context-switches,page-faults}";
+constexpr const char* kStreamEvents = "{cpu-clock,task-clock,context-switches,page-faults}";
 
 // Skips the test if the module has no streams.
-MetaGroup open_group(const char* events = kEvents, bool start_disabled = false, bool quiet = false,
-                     std::optional<CpuList> cpus = std::nullopt) {
+MetaGroup open_group(const char* events = kStreamEvents, bool start_disabled = false,
+                     bool quiet = false, std::optional<CpuList> cpus = std::nullopt) {
     if ((metagroup::Device::open().info().features & PERF_METAGROUP_FEATURE_STREAM) == 0)
         SKIP("the module has no streams");
     MetaGroup::Options options;
@@ -53,13 +54,6 @@ MetaGroup open_quiet_group() {
     if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
         SKIP("the module metagroup_testpmu is not loaded");
     return open_group("{metagroup_core/config=0/}", false, true);
-}
-
-std::uint64_t now_ns() {
-    timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
-           static_cast<std::uint64_t>(now.tv_nsec);
 }
 
 // All that a stream has of each member.
@@ -133,7 +127,7 @@ TEST_CASE("Every deadline of a stream is a sample or counted as lost") {
     Collected all(group);
     collect(stream, all, 200);
     std::uint64_t lost_at_end = stream.stop();
-    const std::uint64_t stopped = now_ns();
+    const std::uint64_t stopped = test::monotonic_ns();
     all.add(stream);
     REQUIRE(all.ordered);
     REQUIRE(all.aligned);
@@ -174,7 +168,7 @@ TEST_CASE("The last sample of counters that stand still is what a read returns, 
 }
 
 TEST_CASE("The differences of a stream add up to the difference of two sweeps") {
-    MetaGroup group = open_group(kEvents, true);
+    MetaGroup group = open_group(kStreamEvents, true);
     Snapshot before, after;
     group.read(before);
     Stream stream = Stream::start(group, {.period = 1ms});
@@ -284,7 +278,7 @@ TEST_CASE("In quiet mode idle CPUs do not hold a stream back") {
         stream.wait(20ms);
         all.add(stream);
     }
-    const std::uint64_t late = now_ns() - all.last;
+    const std::uint64_t late = test::monotonic_ns() - all.last;
     CAPTURE(late, all.members.front().samples);
     REQUIRE(all.ordered);
     REQUIRE(all.members.front().samples > 100);
@@ -298,7 +292,8 @@ TEST_CASE("Waiting takes no time of a CPU while samples are held back") {
     Stream stream = Stream::start(group, {.period = 1ms, .watermark = 1});
     Collected all(group);
     unsigned rounds = 0;
-    for (const std::uint64_t begin = now_ns(); now_ns() < begin + 1'000'000'000; ++rounds) {
+    for (const std::uint64_t begin = test::monotonic_ns();
+         test::monotonic_ns() < begin + 1'000'000'000; ++rounds) {
         stream.wait(100ms);
         all.add(stream);
     }

@@ -43,7 +43,7 @@ bool has_payload(unsigned status) {
            status != PERF_METAGROUP_SKIPPED;
 }
 
-void succeed(long got, const char* what) {
+void succeed_stopped(long got, const char* what) {
     demand(got == 0, std::string("stopped: ") + what + ": " + std::to_string(got));
 }
 
@@ -81,8 +81,8 @@ void check_member(const Slot& slot, const Frame& frame, const std::weak_ptr<Grou
 
 void check_slot(const Slot& slot) {
     const Meta& meta = slot.meta;
-    succeed(meta.set_mode(0), "SET_MODE");
-    succeed(meta.control(PERF_METAGROUP_IOC_DISABLE), "DISABLE");
+    succeed_stopped(meta.set_mode(0), "SET_MODE");
+    succeed_stopped(meta.control(PERF_METAGROUP_IOC_DISABLE), "DISABLE");
     const Framed framed = read_framed(meta);
     const auto members = slot.all();
     demand(framed.frames.size() == members.size(),
@@ -101,9 +101,9 @@ void check_slot(const Slot& slot) {
     demand(info.members == members.size(), "stopped: INFO: members");
     demand(info.framed_size == framed.head.bytes, "stopped: INFO: framed_size");
     demand(info.raw_size >= payloads.size(), "stopped: INFO: raw_size");
-    succeed(meta.set_format(PERF_METAGROUP_FORMAT_RAW), "SET_FORMAT");
+    succeed_stopped(meta.set_format(PERF_METAGROUP_FORMAT_RAW), "SET_FORMAT");
     demand(meta.read() == payloads, "stopped: RAW is not the payloads of FRAMED");
-    succeed(meta.control(PERF_METAGROUP_IOC_ENABLE), "ENABLE");
+    succeed_stopped(meta.control(PERF_METAGROUP_IOC_ENABLE), "ENABLE");
 }
 
 }  // namespace

@@ -12,8 +12,7 @@
 namespace stress {
 namespace {
 
-constexpr std::size_t kMaxGroups = 24;    // that a worker holds open
-constexpr std::size_t kMaxMembers = 120;  // of a slot
+constexpr std::size_t kMaxGroups = 24;  // that a worker holds open
 constexpr std::size_t kMaxSiblings = 40;
 
 perf_event_attr clock_event(std::uint64_t read_format, Random& random) {
@@ -143,7 +142,7 @@ bool attach(Worker& worker, Random& random) {
         demand(slot->is(out.first + i, fresh[i]->id), "a number was another member's before");
         keep(worker, fresh[i], random);
     }
-    while (slot->members() > kMaxMembers)
+    while (slot->members() > World::kMaxMembers)
         if (const auto number = slot->take(random)) detach_one(*slot, *number);
     return true;
 }

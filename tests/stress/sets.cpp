@@ -11,8 +11,6 @@
 namespace stress {
 namespace {
 
-constexpr std::size_t kMaxMembers = 120;  // of a slot
-
 // A name is joined by slots of the index of the one that has published it: they have the same
 // read_format.
 std::string name_of(unsigned index) {
@@ -42,7 +40,7 @@ bool may_be_refused(long got) {
 void attached(Slot& slot, unsigned first, unsigned count, Random& random) {
     for (unsigned i = 0; i < count; ++i)
         slot.attached(first + i, nullptr);
-    while (slot.members() > kMaxMembers)
+    while (slot.members() > World::kMaxMembers)
         if (const auto number = slot.take(random))
             demand(slot.meta.detach(*number) == 0, "DETACH of a member");
 }
@@ -109,12 +107,6 @@ bool show_name(Worker&, Random& random) {
 
 std::vector<Frame> read_frames(const Meta& meta) {
     return read_framed(meta).frames;
-}
-
-unsigned generation(const Frame& frame) {
-    perf_metagroup_set_record record{};
-    std::memcpy(&record, frame.header.data(), std::min(sizeof(record), frame.header.size()));
-    return record.generation;
 }
 
 // Two members on one CPU whose events are the same, in two sweeps: both counted all the time.

@@ -128,6 +128,7 @@ class World {
     }
 
     static constexpr unsigned kSlots = 4;
+    static constexpr std::size_t kMaxMembers = 120;  // of a slot
     std::shared_ptr<Slot> slot(unsigned index);
     void renew(unsigned index);
 

@@ -4,7 +4,9 @@
 
 #include <linux/perf_metagroup.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <vector>
 
@@ -61,6 +63,13 @@ inline std::vector<perf_event_attr> distinct(std::size_t count, perf_event_attr 
     for (; attrs.size() < count; ++attr.config1)
         attrs.push_back(attr);
     return attrs;
+}
+
+// How often the events were opened again.
+inline unsigned generation(const Frame& frame) {
+    perf_metagroup_set_record record{};
+    std::memcpy(&record, frame.header.data(), std::min(frame.header.size(), sizeof(record)));
+    return record.generation;
 }
 
 // A payload with kSetFormat.

@@ -18,6 +18,12 @@ namespace metagroup::test {
 
 inline constexpr std::size_t kRingPage = 4096;
 
+// Emulated CPUs stand still for milliseconds.
+inline constexpr std::chrono::milliseconds kPeriod(2);
+constexpr std::uint64_t periods(std::chrono::milliseconds time) {
+    return static_cast<std::uint64_t>(time / kPeriod);
+}
+
 // One record of a ring. A sample has a payload, lost samples have a number.
 struct RingRecord {
     int cpu = -1;

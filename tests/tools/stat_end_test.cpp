@@ -151,11 +151,11 @@ TEST_CASE("An output that cannot be written ends the command") {
 }
 
 TEST_CASE("An interrupt is never lost, even if SIGINT was ignored before") {
-    for (int i = 0; i < 100; ++i) {
+    for (int i = 0; i < 40; ++i) {
         CAPTURE(i);
         Background stat;
         REQUIRE(happens([&] { return stat.takes_interrupts(); }));
-        std::this_thread::sleep_for(i * 500us);
+        std::this_thread::sleep_for(i * 1250us);
         stat.signal(SIGINT);
         const auto status = stat.end();
         REQUIRE(status);

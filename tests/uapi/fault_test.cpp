@@ -21,8 +21,8 @@ struct Faults {
 };
 
 // A meta-group of which the first `members` groups are members.
-struct World {
-    World(const std::vector<EventGroup>& all, std::size_t members)
+struct FaultWorld {
+    FaultWorld(const std::vector<EventGroup>& all, std::size_t members)
         : groups(all), leaders(leaders_of(all)) {
         for (std::size_t i = 0; i < members; ++i)
             REQUIRE(meta.attach(all[i]) == 0);
@@ -69,7 +69,7 @@ struct World {
     bool grows = false;  // the size of the snapshot is no part of the state
 };
 
-using Call = std::function<long(const World&)>;
+using Call = std::function<long(const FaultWorld&)>;
 
 struct Counts {
     unsigned faults = 0, no_memory = 0, bad_copies = 0;
@@ -78,13 +78,13 @@ struct Counts {
 // A call with a fault at its first allocation or copy, its second ... until it has no more. Each
 // must either succeed all the same, or fail and change nothing. `done` checks and undoes the call.
 Counts fail_each(
-    const char* name, const std::function<World()>& prepare, const Call& call,
-    const std::function<void(const World&)>& done = [](const World&) {}) {
+    const char* name, const std::function<FaultWorld()>& prepare, const Call& call,
+    const std::function<void(const FaultWorld&)>& done = [](const FaultWorld&) {}) {
     Counts counts;
     for (unsigned nth = 1;; ++nth) {
         CAPTURE(name, nth);
         REQUIRE(nth < 1000);
-        const World world = prepare();
+        const FaultWorld world = prepare();
         const Bytes before = world.state();
         Fault fault(nth);
         const long result = call(world);
@@ -108,21 +108,21 @@ Counts fail_each(
 }
 
 // Deadlines are rare, so that hardly one interrupts a call.
-constexpr auto kPeriod = std::chrono::seconds(1);
+constexpr auto kLongPeriod = std::chrono::seconds(1);
 constexpr std::size_t kRing = 4 * kRingPage;
 
-World streaming(const std::vector<EventGroup>& groups, std::size_t members,
-                perf_metagroup_stream& arg) {
-    World world(groups, members);
-    arg = stream_of(kPeriod, kRing);
+FaultWorld streaming(const std::vector<EventGroup>& groups, std::size_t members,
+                     perf_metagroup_stream& arg) {
+    FaultWorld world(groups, members);
+    arg = stream_of(kLongPeriod, kRing);
     REQUIRE(start_stream(world.meta, arg) == 0);
     return world;
 }
 
 // All groups are members; the first has then grown by so much that the snapshot has to.
-World grown(std::vector<EventGroup>& groups) {
+FaultWorld grown(std::vector<EventGroup>& groups) {
     groups[0].fds.resize(1);
-    World world(groups, groups.size());
+    FaultWorld world(groups, groups.size());
     world.grows = true;
     for (int i = 0; i < 200; ++i)
         groups[0].add(software_event(PERF_COUNT_SW_DUMMY, kFull), online_cpus().front());
@@ -134,35 +134,37 @@ World grown(std::vector<EventGroup>& groups) {
 TEST_CASE_METHOD(Faults, "Open without memory fails, and the next one works", "[fault]") {
     Fd fd;
     const auto counts = fail_each(
-        "open", [&] { return World(groups, 1); },
-        [&](const World&) -> long {
+        "open", [&] { return FaultWorld(groups, 1); },
+        [&](const FaultWorld&) -> long {
             fd = Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC));
             return fd ? 0 : -errno;
         },
-        [&](const World&) { fd.reset(); });
+        [&](const FaultWorld&) { fd.reset(); });
     REQUIRE(counts.no_memory > 0);
 }
 
 TEST_CASE_METHOD(Faults, "Attach without memory attaches nothing", "[fault]") {
     const auto counts = fail_each(
-        "attach", [&] { return World(groups, 1); },
-        [&](const World& world) { return world.meta.attach(std::span(world.leaders).subspan(1)); },
-        [&](const World& world) { REQUIRE(world.meta.info().members == kGroups); });
+        "attach", [&] { return FaultWorld(groups, 1); },
+        [&](const FaultWorld& world) {
+            return world.meta.attach(std::span(world.leaders).subspan(1));
+        },
+        [&](const FaultWorld& world) { REQUIRE(world.meta.info().members == kGroups); });
     REQUIRE(counts.no_memory > 0);
 }
 
 TEST_CASE_METHOD(Faults, "DETACH succeeds, or it fails and changes nothing", "[fault]") {
     fail_each(
-        "detach", [&] { return World(groups, 3); },
-        [](const World& world) { return world.meta.detach(2); },
-        [](const World& world) { REQUIRE(world.meta.info().members == 2); });
+        "detach", [&] { return FaultWorld(groups, 3); },
+        [](const FaultWorld& world) { return world.meta.detach(2); },
+        [](const FaultWorld& world) { REQUIRE(world.meta.info().members == 2); });
 }
 
 TEST_CASE_METHOD(Faults, "A change of the format that fails changes nothing", "[fault]") {
     fail_each(
-        "format", [&] { return World(groups, 2); },
-        [](const World& world) { return world.meta.set_format(PERF_METAGROUP_FORMAT_FRAMED); },
-        [](const World& world) {
+        "format", [&] { return FaultWorld(groups, 2); },
+        [](const FaultWorld& world) { return world.meta.set_format(PERF_METAGROUP_FORMAT_FRAMED); },
+        [](const FaultWorld& world) {
             REQUIRE(world.meta.info().format == PERF_METAGROUP_FORMAT_FRAMED);
         });
 }
@@ -170,24 +172,24 @@ TEST_CASE_METHOD(Faults, "A change of the format that fails changes nothing", "[
 TEST_CASE_METHOD(Faults, "A change of the mode without memory changes nothing", "[fault]") {
     constexpr unsigned long kMode = PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED;
     const auto counts = fail_each(
-        "mode", [&] { return World(groups, 2); },
-        [](const World& world) { return world.meta.set_mode(kMode); },
-        [](const World& world) { REQUIRE(world.meta.info().mode == kMode); });
+        "mode", [&] { return FaultWorld(groups, 2); },
+        [](const FaultWorld& world) { return world.meta.set_mode(kMode); },
+        [](const FaultWorld& world) { REQUIRE(world.meta.info().mode == kMode); });
     REQUIRE(counts.faults > 0);
 }
 
 TEST_CASE_METHOD(Faults, "GET_MEMBER without memory fails, and the next one succeeds", "[fault]") {
     std::array<__u64, 4> ids{};
     const auto counts = fail_each(
-        "member", [&] { return World(groups, 2); },
-        [&](const World& world) {
+        "member", [&] { return FaultWorld(groups, 2); },
+        [&](const FaultWorld& world) {
             perf_metagroup_member arg{};
             arg.member = 1;
             arg.max_ids = ids.size();
             arg.ids = reinterpret_cast<std::uintptr_t>(ids.data());
             return world.meta.member(arg);
         },
-        [&](const World&) { REQUIRE(ids[0] == groups[1].id(0)); });
+        [&](const FaultWorld&) { REQUIRE(ids[0] == groups[1].id(0)); });
     REQUIRE(counts.no_memory > 0);
 }
 
@@ -198,16 +200,16 @@ TEST_CASE_METHOD(Faults, "A mapping without memory fails, and the next one shows
     const auto counts = fail_each(
         "mmap",
         [&] {
-            World world(groups, kGroups);
+            FaultWorld world(groups, kGroups);
             size = world.meta.info().map_size;
             REQUIRE(world.meta.sweep() == 0);
             return world;
         },
-        [&](const World& world) -> long {
+        [&](const FaultWorld& world) -> long {
             at = ::mmap(nullptr, size, PROT_READ, MAP_SHARED, world.meta.fd(), 0);
             return at == MAP_FAILED ? -errno : 0;
         },
-        [&](const World&) {
+        [&](const FaultWorld&) {
             const auto* const bytes = static_cast<const unsigned char*>(at);
             perf_metagroup_map map;
             perf_metagroup_snapshot head;
@@ -225,9 +227,9 @@ TEST_CASE_METHOD(Faults, "OPEN_SET without memory opens nothing, and the next on
         {software_event(PERF_COUNT_SW_CPU_CLOCK, 0), software_event(PERF_COUNT_SW_PAGE_FAULTS, 0)});
     request.arg.flags = GENERATE(0U, PERF_METAGROUP_SET_FOLLOW);
     const auto counts = fail_each(
-        "set", [&] { return World(groups, 2); },
-        [&](const World& world) { return request.open(world.meta); },
-        [&](const World& world) {
+        "set", [&] { return FaultWorld(groups, 2); },
+        [&](const FaultWorld& world) { return request.open(world.meta); },
+        [&](const FaultWorld& world) {
             REQUIRE(request.arg.count == online_cpus().size());
             for (unsigned i = 0; i < request.arg.count; ++i)
                 REQUIRE(world.meta.detach(request.arg.first + i) == 0);
@@ -239,12 +241,12 @@ TEST_CASE_METHOD(Faults, "A stream without memory does not start, and the next o
                  "[fault]") {
     perf_metagroup_stream arg{};
     const auto counts = fail_each(
-        "stream", [&] { return World(groups, kGroups); },
-        [&](const World& world) {
-            arg = stream_of(kPeriod, kRing);
+        "stream", [&] { return FaultWorld(groups, kGroups); },
+        [&](const FaultWorld& world) {
+            arg = stream_of(kLongPeriod, kRing);
             return start_stream(world.meta, arg);
         },
-        [&](const World& world) {
+        [&](const FaultWorld& world) {
             for (const int cpu : online_cpus())
                 REQUIRE(try_to_map_ring(world.meta, arg, cpu) == 0);
             REQUIRE(stop_stream(world.meta) == 0);
@@ -258,12 +260,12 @@ TEST_CASE_METHOD(Faults, "A ring without memory is not mapped, and is when there
     void* at = MAP_FAILED;
     const auto counts = fail_each(
         "mmap of a ring", [&] { return streaming(groups, kGroups, arg); },
-        [&](const World& world) -> long {
+        [&](const FaultWorld& world) -> long {
             at = ::mmap(nullptr, arg.map_stride, PROT_READ | PROT_WRITE, MAP_SHARED,
                         world.meta.fd(), static_cast<off_t>(arg.map_offset));
             return at == MAP_FAILED ? -errno : 0;
         },
-        [&](const World&) {
+        [&](const FaultWorld&) {
             REQUIRE(static_cast<const perf_event_mmap_page*>(at)->data_size == kRing);
             REQUIRE(::munmap(at, arg.map_stride) == 0);
         });
@@ -274,8 +276,10 @@ TEST_CASE_METHOD(Faults, "ATTACH during a stream without memory attaches nothing
     perf_metagroup_stream arg{};
     const auto counts = fail_each(
         "attach, streaming", [&] { return streaming(groups, 1, arg); },
-        [&](const World& world) { return world.meta.attach(std::span(world.leaders).subspan(1)); },
-        [&](const World& world) {
+        [&](const FaultWorld& world) {
+            return world.meta.attach(std::span(world.leaders).subspan(1));
+        },
+        [&](const FaultWorld& world) {
             REQUIRE(world.meta.info().members == kGroups);
             for (const int cpu : online_cpus())
                 REQUIRE(try_to_map_ring(world.meta, arg, cpu) == 0);
@@ -289,16 +293,17 @@ TEST_CASE_METHOD(Faults, "A read that fails loses nothing, in both formats, of a
     std::array<__u64, 1> cpus{1};
     for (const unsigned format : kFormats) {
         const auto prepare = [&] {
-            World world(groups, kGroups);
+            FaultWorld world(groups, kGroups);
             REQUIRE(world.meta.set_format(format) == 0);
             return world;
         };
         const bool framed = format == PERF_METAGROUP_FORMAT_FRAMED;
-        fail_each(framed ? "read, framed" : "read, raw", prepare, [&](const World& world) {
+        fail_each(framed ? "read, framed" : "read, raw", prepare, [&](const FaultWorld& world) {
             return world.meta.read(buffer.data(), buffer.size());
         });
-        fail_each(framed ? "sweep with mask, framed" : "sweep with mask, raw", prepare,
-                  [&](const World& world) { return world.meta.sweep(sweep_of(cpus, buffer)); });
+        fail_each(
+            framed ? "sweep with mask, framed" : "sweep with mask, raw", prepare,
+            [&](const FaultWorld& world) { return world.meta.sweep(sweep_of(cpus, buffer)); });
     }
 }
 
@@ -308,7 +313,7 @@ TEST_CASE_METHOD(Faults, "A read for which a group has grown is right in spite o
     // More than is needed is allocated first, so that one fault does not fail the read.
     const auto counts = fail_each(
         "growth", [&] { return grown(groups); },
-        [&](const World& world) { return world.meta.read(buffer.data(), buffer.size()); });
+        [&](const FaultWorld& world) { return world.meta.read(buffer.data(), buffer.size()); });
     REQUIRE(counts.faults > 0);
     REQUIRE(counts.no_memory == 0);
 }
@@ -316,7 +321,7 @@ TEST_CASE_METHOD(Faults, "A read for which a group has grown is right in spite o
 TEST_CASE_METHOD(Faults, "A group that has grown is stale without pages, and a later read is right",
                  "[fault]") {
     Bytes buffer(64 * 1024);
-    const World world = grown(groups);
+    const FaultWorld world = grown(groups);
     for (const unsigned format : kFormats) {
         REQUIRE(world.meta.set_format(format) == 0);
         const Bytes before = world.state();

@@ -55,6 +55,14 @@ __u64 address(T* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);
 }
 
+// Events of a set, whose read_format is its own.
+inline perf_event_attr clock_event() {
+    return software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
+}
+inline perf_event_attr faults() {
+    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
+}
+
 inline perf_event_attr or_skip(const std::optional<perf_event_attr>& attr) {
     if (!attr) SKIP("the module metagroup_testpmu is not loaded");
     return *attr;

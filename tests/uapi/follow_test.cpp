@@ -17,14 +17,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-perf_event_attr clock_event() {
-    return software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
-}
-
-perf_event_attr faults() {
-    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
-}
-
 struct Following {
     std::vector<int> cpus;  // online before the set is opened
     int last;
@@ -65,14 +57,6 @@ struct Following {
         return {};
     }
 };
-
-unsigned generation(const Frame& frame) {
-    REQUIRE(frame.record.header == sizeof(perf_metagroup_set_record));
-    unsigned value = 0;
-    const auto* const end = frame.header.data() + offsetof(perf_metagroup_set_record, generation);
-    std::memcpy(&value, end, sizeof(value));
-    return value;
-}
 
 }  // namespace
 

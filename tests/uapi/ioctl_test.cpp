@@ -12,12 +12,12 @@ using namespace metagroup::test;
 namespace {
 
 // One meta-group with one member, number 0, so that every call can succeed.
-struct World {
+struct IoctlWorld {
     EventGroup group = open_group(0, 0, 1);
     EventGroup another = open_group(0, 0, 1);
     int another_fd = another.leader();
     Meta meta;
-    World() { REQUIRE(meta.attach(group) == 0); }
+    IoctlWorld() { REQUIRE(meta.attach(group) == 0); }
 };
 
 template <typename Struct, unsigned FirstSize, unsigned long Command>
@@ -49,7 +49,7 @@ struct Newer {
 };
 
 template <typename Call>
-typename Call::Arg good(World& world) {
+typename Call::Arg good(IoctlWorld& world) {
     typename Call::Arg arg{};
     arg.size = sizeof(arg);
     if constexpr (std::is_same_v<Call, Attach>) {
@@ -64,13 +64,13 @@ typename Call::Arg good(World& world) {
 #define CALLS Info, Attach, Detach, SetFormat, GetMember, Sweep, SetMode, Stop
 
 TEMPLATE_TEST_CASE("A structure of today's size is accepted", "", CALLS) {
-    World world;
+    IoctlWorld world;
     auto arg = good<TestType>(world);
     REQUIRE(world.meta.ioctl(TestType::command, &arg) == 0);
 }
 
 TEMPLATE_TEST_CASE("A newer structure is accepted if its unknown part is zero", "", CALLS) {
-    World world;
+    IoctlWorld world;
     Newer<typename TestType::Arg> newer{good<TestType>(world), 0};
     newer.arg.size = sizeof(newer);
     REQUIRE(world.meta.ioctl(TestType::command, &newer) == 0);
@@ -78,7 +78,7 @@ TEMPLATE_TEST_CASE("A newer structure is accepted if its unknown part is zero", 
 }
 
 TEMPLATE_TEST_CASE("A newer structure is refused if its unknown part is not zero", "", CALLS) {
-    World world;
+    IoctlWorld world;
     Newer<typename TestType::Arg> newer{good<TestType>(world), 1};
     newer.arg.size = sizeof(newer);
     REQUIRE(world.meta.ioctl(TestType::command, &newer) == -E2BIG);
@@ -86,7 +86,7 @@ TEMPLATE_TEST_CASE("A newer structure is refused if its unknown part is not zero
 }
 
 TEMPLATE_TEST_CASE("A structure smaller than the first version is refused", "", CALLS) {
-    World world;
+    IoctlWorld world;
     for (const unsigned less : {1U, 8U, TestType::first_size}) {
         auto arg = good<TestType>(world);
         arg.size = TestType::first_size - less;
@@ -96,14 +96,14 @@ TEMPLATE_TEST_CASE("A structure smaller than the first version is refused", "", 
 }
 
 TEMPLATE_TEST_CASE("An absurdly large structure is refused", "", CALLS) {
-    World world;
+    IoctlWorld world;
     auto arg = good<TestType>(world);
     arg.size = ~0U;
     REQUIRE(world.meta.ioctl(TestType::command, &arg) == -E2BIG);
 }
 
 TEMPLATE_TEST_CASE("Every unknown flag is refused", "", CALLS) {
-    World world;
+    IoctlWorld world;
     for (int bit = 0; bit < 32; ++bit) {
         auto arg = good<TestType>(world);
         arg.flags = 1U << bit;
@@ -113,7 +113,7 @@ TEMPLATE_TEST_CASE("Every unknown flag is refused", "", CALLS) {
 }
 
 TEMPLATE_TEST_CASE("A structure that is not in memory is refused", "", CALLS) {
-    World world;
+    IoctlWorld world;
     // SWEEP accepts a null pointer.
     if (TestType::command != PERF_METAGROUP_IOC_SWEEP)
         REQUIRE(world.meta.ioctl(TestType::command, nullptr) == -EFAULT);
@@ -122,7 +122,7 @@ TEMPLATE_TEST_CASE("A structure that is not in memory is refused", "", CALLS) {
 
 TEMPLATE_TEST_CASE("A reserved field that is set is refused", "", Detach, SetFormat, Sweep,
                    SetMode) {
-    World world;
+    IoctlWorld world;
     auto arg = good<TestType>(world);
     arg.reserved = 1;
     REQUIRE(world.meta.ioctl(TestType::command, &arg) == -EINVAL);

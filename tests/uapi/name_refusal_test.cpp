@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 // PUBLISH, JOIN and UNPUBLISH: arguments that are refused, and who may do what.
-#include "fixtures.hpp"
+#include "identities.hpp"
 #include "support/name.hpp"
 #include "support/set.hpp"
 
@@ -10,21 +10,10 @@ namespace {
 
 constexpr unsigned kNobody = 65534;
 
-perf_event_attr faults() {
-    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
-}
-
 // A meta-group with a set, that a name can be given.
 struct Creator : Meta {
     Creator() { REQUIRE(open_set(*this, {faults()}) == 0); }
 };
-
-Identity possible_identity() {
-    const Identity identity = GENERATE(from_range(kIdentities));
-    if (const int error = identity_error(identity))
-        SKIP("no " << name(identity) << " here: errno " << error);
-    return identity;
-}
 
 struct MaxNames : Setting {
     explicit MaxNames(int names)
@@ -152,7 +141,7 @@ TEST_CASE("A JOIN whose answer cannot be written adds no member") {
 }
 
 TEST_CASE("PUBLISH demands CAP_PERFMON", "[privilege]") {
-    const Identity identity = possible_identity();
+    const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
     const Creator creator;
@@ -182,7 +171,7 @@ TEST_CASE("The group of a name is one of its creator, unless that has CAP_CHOWN"
 
 TEST_CASE("Who may join a name is decided as who may read a file, or by CAP_PERFMON",
           "[privilege]") {
-    const Identity identity = possible_identity();
+    const Identity identity = any_identity();
     const auto [mode, gid] = GENERATE(table<unsigned, unsigned>({{0400, 0},
                                                                  {0040, kNobody},
                                                                  {0040, 12},
@@ -201,7 +190,7 @@ TEST_CASE("Who may join a name is decided as who may read a file, or by CAP_PERF
 }
 
 TEST_CASE("The owner of a name, or CAP_PERFMON, may end it", "[privilege]") {
-    const Identity identity = possible_identity();
+    const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
     const Creator creator;

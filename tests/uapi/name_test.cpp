@@ -15,14 +15,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-perf_event_attr clock_event() {
-    return software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
-}
-
-perf_event_attr faults() {
-    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
-}
-
 long open_following(const Meta& meta, const std::vector<perf_event_attr>& attrs) {
     SetRequest request(attrs);
     request.arg.flags = PERF_METAGROUP_SET_FOLLOW;

@@ -5,29 +5,11 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "fixtures.hpp"
+#include "identities.hpp"
 
 using namespace metagroup::test;
 
 namespace {
-
-// 3 is a level of Debian's kernels.
-struct ParanoidOrSkip {
-    Paranoid paranoid;
-    explicit ParanoidOrSkip(int level) : paranoid(level) {
-        if (Paranoid::level() != level) SKIP("perf_event_paranoid cannot be " << level);
-    }
-};
-
-Identity any_identity() {
-    static std::map<Identity, int> errors;
-    const Identity identity = GENERATE(from_range(kIdentities));
-    const auto known = errors.find(identity);
-    const int error =
-        known != errors.end() ? known->second : errors[identity] = identity_error(identity);
-    if (error) SKIP("no " << name(identity) << " here: errno " << error);
-    return identity;
-}
 
 // At 3, Debian's kernel demands CAP_SYS_ADMIN for any event.
 bool may_open_any(Identity identity, int level) {

@@ -9,14 +9,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-perf_event_attr clock_event() {
-    return software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
-}
-
-perf_event_attr faults() {
-    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
-}
-
 // An argument of SET_EVENTS. Keeps what it points to.
 struct EventsRequest {
     std::vector<perf_event_attr> attrs;
@@ -45,13 +37,6 @@ std::vector<perf_event_attr> events_of(const Meta& meta, unsigned member) {
     REQUIRE(request.get(meta) == 0);
     request.attrs.resize(request.arg.nr_events);
     return request.attrs;
-}
-
-unsigned generation(const Frame& frame) {
-    unsigned value = 0;
-    std::memcpy(&value, frame.header.data() + offsetof(perf_metagroup_set_record, generation),
-                sizeof(value));
-    return value;
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 #include <fstream>
 #include <functional>
 
-#include "fixtures.hpp"
+#include "identities.hpp"
 #include "support/process.hpp"
 #include "support/set.hpp"
 #include "support/settings.hpp"
@@ -22,10 +22,6 @@
 using namespace metagroup::test;
 
 namespace {
-
-perf_event_attr faults() {
-    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
-}
 
 // The second of two events is refused.
 void refuse(const perf_event_attr& attr, long error, unsigned reason) {
@@ -64,7 +60,7 @@ struct Opened {
 };
 
 // Opens a set with attrs, and one with a template of its own.
-Opened open_both(std::span<const int> /*fds*/) {
+Opened open_both_ways(std::span<const int> /*fds*/) {
     Opened result;
     const Meta meta;
     SetRequest by_attrs({faults()}, {0});
@@ -75,19 +71,6 @@ Opened open_both(std::span<const int> /*fds*/) {
     if (event) result.by_template = SetRequest(std::vector<int>{event.get()}).open(meta);
     return result;
 }
-
-Identity possible_identity() {
-    const Identity identity = GENERATE(from_range(kIdentities));
-    if (const int error = identity_error(identity))
-        SKIP("no " << name(identity) << " here: errno " << error);
-    return identity;
-}
-
-struct ParanoidOrSkip : Paranoid {
-    explicit ParanoidOrSkip(int wanted) : Paranoid(wanted) {
-        if (level() != wanted) SKIP("this kernel has no level " << wanted);
-    }
-};
 
 }  // namespace
 
@@ -266,12 +249,12 @@ TEST_CASE("A template keeps the exclusions that it was opened with") {
 
 TEST_CASE("Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2) does",
           "[privilege]") {
-    const Identity identity = possible_identity();
+    const Identity identity = any_identity();
     const int level = GENERATE(range(-1, 4));
     CAPTURE(name(identity), level);
     const OpenDevice device;
     const ParanoidOrSkip paranoid(level);
-    const Opened result = run_as(identity, {}, open_both);
+    const Opened result = run_as(identity, {}, open_both_ways);
     const bool root = identity == Identity::root;
     REQUIRE(result.attrs == (root ? 0 : -EACCES));
     REQUIRE(result.reason ==
@@ -282,7 +265,7 @@ TEST_CASE("Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2
 }
 
 TEST_CASE("A template that was received from one with more rights is refused", "[privilege]") {
-    const Identity identity = possible_identity();
+    const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
     const Fd event(open_event(faults(), -1, 0, -1));

@@ -26,10 +26,6 @@ perf_event_attr switches() {
     return software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, 0);
 }
 
-perf_event_attr faults() {
-    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
-}
-
 perf_event_attr test_event() {
     return testpmu_or_skip(0);
 }

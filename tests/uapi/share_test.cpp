@@ -13,14 +13,6 @@ using namespace metagroup::test;
 
 namespace {
 
-perf_event_attr clock_event() {
-    return software_event(PERF_COUNT_SW_CPU_CLOCK, 0);
-}
-
-perf_event_attr faults() {
-    return software_event(PERF_COUNT_SW_PAGE_FAULTS, 0);
-}
-
 SetPayload payload(const Meta& meta, std::size_t member) {
     return SetPayload(read_framed(meta).frames.at(member).payload);
 }

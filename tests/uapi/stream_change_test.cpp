@@ -8,8 +8,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPeriod = 2ms;
-
 // Drains a ring until a record is as wanted. Fails if none is for a minute.
 RingRecord wait_for(MappedRing& ring, const std::function<bool(const RingRecord&)>& wanted) {
     std::optional<RingRecord> found;

@@ -7,11 +7,11 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr auto kPeriod = 1ms;
+constexpr auto kShortPeriod = 1ms;
 constexpr int kGroupsPerCpu = 60;
 constexpr std::uint64_t kSamples = 1'000'000;
 
-std::uint64_t leader_count(const Bytes& payload) {
+std::uint64_t timed_leader_count(const Bytes& payload) {
     return words(payload).at(3);
 }
 
@@ -24,8 +24,8 @@ struct Member {
     void add(const RingRecord& record, std::uint64_t period) {
         if (deadline) deadline = next_deadline(record, deadline, period);
         if (!record.is_sample()) return;
-        REQUIRE(leader_count(record.payload) >= count);
-        count = leader_count(record.payload);
+        REQUIRE(timed_leader_count(record.payload) >= count);
+        count = timed_leader_count(record.payload);
     }
 };
 
@@ -39,7 +39,7 @@ TEST_CASE("A million samples lack no deadline and no count, while members and CP
         for (int i = 0; i < kGroupsPerCpu; ++i)
             groups.push_back(open_group(cpu, kFull, 1));
     const Meta meta(groups);
-    RunningStream stream(meta, kPeriod, 256 * kRingPage);
+    RunningStream stream(meta, kShortPeriod, 256 * kRingPage);
 
     std::map<std::uint64_t, Member> members;
     for (std::size_t i = 0; i < groups.size(); ++i)
@@ -73,10 +73,10 @@ TEST_CASE("A million samples lack no deadline and no count, while members and CP
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     for (const auto& [id, member] : members) {
         if (!member.deadline) continue;
-        const std::uint64_t count = leader_count(member.group->read());
+        const std::uint64_t count = timed_leader_count(member.group->read());
         REQUIRE(count > 0);
         repeat_for(
-            0ms, [&] { take(stream.run(kPeriod)); }, [&] { return member.count == count; });
+            0ms, [&] { take(stream.run(kShortPeriod)); }, [&] { return member.count == count; });
         REQUIRE(member.count == count);
     }
 }

@@ -11,9 +11,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// Emulated CPUs stand still for milliseconds.
-constexpr auto kPeriod = 2ms;
-
 // Bytes for a group of three events that a ring has left when there is room for a deadline: lost
 // samples, header of a sample, payload.
 constexpr std::size_t kSampleRoom = 40 + 32 + 8 * (3 + 2 * 3);
@@ -82,7 +79,7 @@ TEST_CASE("Each deadline of each CPU is a sample or is counted as lost") {
         const auto& records = all.at(online_cpus()[i]);
         const auto number =
             check_deadlines(records, world.groups[i].id(0), stream.arg().first, stream.period());
-        REQUIRE(number >= 300ms / kPeriod - 1);
+        REQUIRE(number >= periods(300ms) - 1);
         REQUIRE(samples(records) > 0);
     }
     REQUIRE(unreported == 0);
@@ -366,7 +363,7 @@ TEST_CASE("Setting the time of day does not move deadlines") {
     append(all, stream.run(50ms));
     for (std::size_t i = 0; i < world.groups.size(); ++i)
         REQUIRE(check_deadlines(all.at(online_cpus()[i]), world.groups[i].id(0), stream.arg().first,
-                                stream.period()) >= 100ms / kPeriod);
+                                stream.period()) >= periods(100ms));
 }
 
 TEST_CASE("Streams take no more of a CPU than max_stream_percent, and what they lose is counted") {

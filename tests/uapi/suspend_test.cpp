@@ -21,9 +21,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr std::uint64_t kFormat = kTimes | PERF_FORMAT_GROUP | PERF_FORMAT_ID;
-constexpr auto kPeriod = 2ms;
-
 bool write_word(const std::string& path, const std::string& word) {
     std::ofstream file(path);
     file << word << std::flush;
@@ -60,7 +57,7 @@ struct SuspendTest {
 // for CPUs that go offline meanwhile.
 void check_stream(const std::string& state, bool others_go_offline = false) {
     const MaxStreamPercent no_limit(100);
-    const auto groups = open_everywhere(kFormat, 2);
+    const auto groups = open_everywhere(kFull, 2);
     const Meta meta(groups);
     RunningStream stream(meta, kPeriod, 256 * kRingPage);
     auto all = stream.run(50ms);

@@ -292,7 +292,7 @@ TEST_CASE("deadlines are read without allocating") {
     CHECK(read == 4000);
 }
 
-TEST_CASE("a sample takes few instructions") {
+TEST_CASE("a sample takes few instructions", "[instructions]") {
     constexpr std::uint32_t cpus = 8;
     FakeSampler sampler(cpus, Ring::Order::forward, 2 * FakeRing::page);
     DeadlineReader reader(sampler, period);
