@@ -23,6 +23,7 @@
 #include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
+#include <metagroup/stream.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -34,6 +35,11 @@ namespace metagroup::test {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
+
+// Of rings that hold about 50 samples.
+inline Stream::Options small_rings(std::chrono::nanoseconds period) {
+    return {.period = period, .ring_size = 4096, .watermark = 1024};
+}
 
 // The Error that an action throws, to check its parts.
 template <typename Action>
