@@ -1,7 +1,7 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 """A table of a ctest run, from its Testing/Temporary/LastTest.log: test cases passed, failed and
-skipped; then the goals of the benchmark, and the reasons of skips.
+skipped; then the goals of the benchmark, the reasons of skips, and the names of what failed.
 
 A test of ctest that runs a whole program of test cases counts with all of them. A guest has a row
 for each tier that it ran. The cases that ctest finds in a program of their own share a row."""
@@ -23,6 +23,7 @@ class Row:
     seconds: float = 0.0
     release: str = ""  # of the kernel that was booted
     reasons: list[tuple[str, str]] = field(default_factory=list)  # test and reason of each skip
+    failures: list[tuple[str, str]] = field(default_factory=list)  # test and case of each
 
     def add(self, other: "Row") -> None:
         self.passed += other.passed
@@ -30,6 +31,7 @@ class Row:
         self.skipped += other.skipped
         self.seconds += other.seconds
         self.reasons += other.reasons
+        self.failures += other.failures
 
 
 @dataclass
@@ -79,7 +81,7 @@ def rows_of_test(name: str, block: str, skipped: bool) -> list[Row]:
         return [row]
     rows = [row_of_tier(name, output, *tier) for tier in tiers]
     if not passed and not any(row.failed for row in rows):
-        rows.append(Row(name, failed=1))
+        rows.append(Row(name, failed=1, failures=[(name, "")]))
     for row in rows:
         row.release = release[1] if release else ""
     return rows
@@ -113,6 +115,11 @@ def count(name: str, test: str, output: str, passed: bool) -> Row:
         row.passed = int(match[1]) - row.failed - len(alone)
     if not passed and not row.failed:
         row.failed = 1
+    if row.failed:  # a case of Catch2 has its name between two lines
+        line = f"^{'-' * 79}\n"
+        row.failures = [(test, case) for case, block in re.findall(
+            rf"(?ms){line}(.*?)\n(?:.*?\n)??{line}(.*?)(?={line}|\Z)", output)
+            if ": FAILED:" in block] or [(test, "")]
     if passed and not row.passed and not row.skipped:
         row.passed = 1
     return row
@@ -133,7 +140,9 @@ def main() -> int:
         print(f"{row.name:42} {row.passed:7} {row.failed:7} {row.skipped:8} {row.seconds:8.1f}")
         total.add(row)
     print("\n".join(log.goals + [f"skipped: {test}: {reason}"
-                                 for test, reason in dict.fromkeys(total.reasons)]))
+                                 for test, reason in dict.fromkeys(total.reasons)]
+                    + [f"failed: {test}" + f": {case}" * bool(case)
+                       for test, case in dict.fromkeys(total.failures)]))
     print(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")
     return 1 if total.failed or not total.passed else 0
 

@@ -15,6 +15,11 @@ BOOTING = "tests/vm/run: booting {0} ({0}.0-9-amd64), 2 CPUs, tcg (about 5 s) ..
 SKIP = "file_test.cpp:224: SKIPPED:\nexplicitly with message:\n  no userfaultfd\n"
 TWELVE = "All tests passed (90 assertions in 12 test cases)\n"
 THREE = "All tests passed (9 assertions in 3 test cases)\n"
+LINE = "-" * 79 + "\n"
+CASES = "".join(f"{LINE}{name}\n{LINE}a.cpp:1\n....\n\n{result}\n\n" for name, result in (
+    ("Counts are true", "a.cpp:2: FAILED:\n  CHECK( 1 == 2 )"),
+    ("Times are true\n  of an idle CPU", "a.cpp:3: FAILED:"),
+    ("Others", "a.cpp:4: SKIPPED:")))
 FAILED = SKIP + "test cases: 12 | 9 passed | 2 failed | 1 skipped\n"
 
 
@@ -54,8 +59,13 @@ REPORTS: tuple[tuple[str, str, int, str, tuple[str, ...]], ...] = (
     ("cases that failed or were skipped are counted",
      test("uapi: 6.1, 2 CPUs", FAILED, "Failed"), 1, "9 passed, 2 failed, 1 skipped",
      (r"^skipped: uapi: 6.1, 2 CPUs: no userfaultfd$",)),
+    ("cases that failed are named",
+     test("uapi: 6.1, 2 CPUs", CASES + FAILED, "Failed"), 1, "9 passed, 2 failed, 1 skipped",
+     (r"^failed: uapi: 6.1, 2 CPUs: Counts are true$",
+      r"^failed: uapi: 6.1, 2 CPUs: Times are true\n\n9 passed")),
     ("a test that did not run failed",
-     SHELL + not_run("lint: python"), 1, "1 passed, 1 failed, 0 skipped", ()),
+     SHELL + not_run("lint: python"), 1, "1 passed, 1 failed, 0 skipped",
+     (r"^failed: lint: python$",)),
     ("a test that skips as a whole did not pass",
      SHELL + test("lint: man-pages", "skipped: no mandoc\n"), 0, ONE_SKIPPED, ()),
     ("a test that skips by what it prints did not pass",
