@@ -13,6 +13,7 @@
 #include <optional>
 #include <thread>
 
+#include "fixtures.hpp"
 #include "support/cpus.hpp"
 
 using metagroup::Backend;
@@ -27,13 +28,6 @@ using metagroup::Status;
 namespace test = metagroup::test;
 
 namespace {
-
-MetaGroup::Options mapped_options(Backend backend) {
-    MetaGroup::Options all;
-    all.groups = metagroup::parse_events("{cpu-clock,task-clock,context-switches,page-faults}");
-    all.backend = backend;
-    return all;
-}
 
 // A device with a group of two clocks on every CPU, counting.
 struct World {
@@ -59,7 +53,7 @@ struct World {
 
 TEST_CASE("A sweep in place shows what a read copies") {
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
-        MetaGroup group = MetaGroup::open(mapped_options(backend));
+        MetaGroup group = MetaGroup::open(test::options(backend));
         group.disable();
         Snapshot copy;
         group.read(copy);
@@ -143,7 +137,7 @@ TEST_CASE("A read of some CPUs has their members only, in both backends") {
     const int cpu = test::online_cpus().back();
     const CpuList one({cpu});
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
-        MetaGroup group = MetaGroup::open(mapped_options(backend));
+        MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.read(snapshot, one);
         REQUIRE(snapshot.size() == 1);
@@ -156,7 +150,7 @@ TEST_CASE("A read of some CPUs has their members only, in both backends") {
 
 TEST_CASE("A read of no CPU has no members and reads none, in both backends") {
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
-        MetaGroup group = MetaGroup::open(mapped_options(backend));
+        MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.read(snapshot, CpuList());
         REQUIRE(snapshot.empty());
@@ -173,7 +167,7 @@ TEST_CASE(
     if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
         SKIP("the module metagroup_testpmu is not loaded");
     test::run_on(test::online_cpus().front());
-    auto wanted = mapped_options(Backend::module);
+    auto wanted = test::options(Backend::module);
     // Its counts stand still while a CPU is idle.
     wanted.groups = metagroup::parse_events("{metagroup_core/config=0/}");
     wanted.mode.quiet = true;

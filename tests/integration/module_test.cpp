@@ -17,6 +17,7 @@
 #include <metagroup/metagroup.hpp>
 #include <thread>
 
+#include "fixtures.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/cpus.hpp"
 #include "support/process.hpp"
@@ -34,15 +35,6 @@ using metagroup::Status;
 namespace test = metagroup::test;
 
 namespace {
-
-constexpr const char* kEvents = "{cpu-clock,task-clock,context-switches,page-faults}";
-
-MetaGroup::Options options(Backend backend, const char* events = kEvents) {
-    MetaGroup::Options all;
-    all.groups = metagroup::parse_events(events);
-    all.backend = backend;
-    return all;
-}
 
 // A limit on open files, hard and soft, for as long as this lives.
 class FewFiles {
@@ -63,14 +55,14 @@ class FewFiles {
 }  // namespace
 
 TEST_CASE("With the module loaded, the automatic backend is the module") {
-    const MetaGroup group = MetaGroup::open(options(Backend::automatic));
+    const MetaGroup group = MetaGroup::open(test::options(Backend::automatic));
     REQUIRE(group.backend() == Backend::module);
     REQUIRE_FALSE(group.backend_reason().empty());
 }
 
 TEST_CASE("Both backends give a record per CPU with the same shape") {
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
-        MetaGroup group = MetaGroup::open(options(backend));
+        MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.read(snapshot);
         const auto cpus = test::online_cpus();
@@ -87,7 +79,7 @@ TEST_CASE("Both backends give a record per CPU with the same shape") {
 }
 
 TEST_CASE("The module gives the payloads that the leaders' own reads give") {
-    const auto spec = metagroup::parse_events(kEvents).front();
+    const auto spec = metagroup::parse_events(test::kEvents).front();
     std::vector<metagroup::EventGroup> groups;
     std::vector<int> leaders;
     for (const int cpu : test::online_cpus()) {
@@ -111,7 +103,7 @@ TEST_CASE("The module gives the payloads that the leaders' own reads give") {
 }
 
 TEST_CASE("Reads and sweeps through the module do not allocate") {
-    MetaGroup group = MetaGroup::open(options(Backend::module));
+    MetaGroup group = MetaGroup::open(test::options(Backend::module));
     const metagroup::CpuList one({test::online_cpus().back()});
     Snapshot snapshot;
     group.read(snapshot);
@@ -131,7 +123,7 @@ TEST_CASE("Reads and sweeps through the module do not allocate") {
 TEST_CASE("Clocks advance with time between two snapshots") {
     using namespace std::chrono;
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
-        MetaGroup group = MetaGroup::open(options(backend, "{cpu-clock}"));
+        MetaGroup group = MetaGroup::open(test::options(backend, "{cpu-clock}"));
         Snapshot first, second;
         group.read(first);
         std::this_thread::sleep_for(milliseconds(20));
@@ -149,7 +141,7 @@ TEST_CASE("Clocks advance with time between two snapshots") {
 }
 
 TEST_CASE("Skew is that of the records, and not larger than the sweep") {
-    MetaGroup group = MetaGroup::open(options(Backend::module));
+    MetaGroup group = MetaGroup::open(test::options(Backend::module));
     Snapshot snapshot;
     std::uint64_t largest = 0;
     for (int round = 0; round < 100; ++round) {
@@ -168,7 +160,7 @@ TEST_CASE("Skew is that of the records, and not larger than the sweep") {
 
 TEST_CASE("Disable stops and enable resumes all members, in both backends") {
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
-        MetaGroup group = MetaGroup::open(options(backend));
+        MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.disable();
         group.read(snapshot);
@@ -189,7 +181,8 @@ TEST_CASE("Disable stops and enable resumes all members, in both backends") {
 
 TEST_CASE("Members are not limited by open files") {
     const FewFiles few(32);
-    MetaGroup::Options wanted = options(Backend::module, "cpu-clock,task-clock,page-faults,dummy");
+    MetaGroup::Options wanted =
+        test::options(Backend::module, "cpu-clock,task-clock,page-faults,dummy");
     const auto four = wanted.groups;
     for (int i = 0; i < 15; ++i)
         wanted.groups.insert(wanted.groups.end(), four.begin(), four.end());
@@ -227,7 +220,7 @@ TEST_CASE("A snapshot grows when a group has grown") {
 }
 
 TEST_CASE("Only the record of an offline CPU has status OFFLINE") {
-    MetaGroup group = MetaGroup::open(options(Backend::module));
+    MetaGroup group = MetaGroup::open(test::options(Backend::module));
     Snapshot snapshot;
     group.read(snapshot);
     const test::OfflineCpu gone(test::online_cpus().back());
@@ -238,7 +231,7 @@ TEST_CASE("Only the record of an offline CPU has status OFFLINE") {
 
 TEST_CASE("Opening on a CPU that is offline fails and names it") {
     const test::OfflineCpu gone(test::online_cpus().back());
-    auto wanted = options(Backend::module);
+    auto wanted = test::options(Backend::module);
     wanted.cpus = metagroup::CpuList::parse(std::to_string(gone.cpu()));
     try {
         MetaGroup::open(wanted);
@@ -270,7 +263,7 @@ TEST_CASE("A group of another meta-group is refused with the reason") {
 TEST_CASE("Without privilege the error names the device") {
     const int status = test::run_as(test::Identity::user, {}, [](auto) {
         try {
-            MetaGroup::open(options(Backend::module));
+            MetaGroup::open(test::options(Backend::module));
             return 1;
         } catch (const Error& error) {
             const bool right = error.code().value() == EACCES || error.code().value() == EPERM;
@@ -284,7 +277,7 @@ TEST_CASE("Without privilege the error names the device") {
 TEST_CASE("Without privilege the error of the other backend names perf_event_paranoid") {
     const int status = test::run_as(test::Identity::user, {}, [](auto) {
         try {
-            MetaGroup::open(options(Backend::per_fd));
+            MetaGroup::open(test::options(Backend::per_fd));
             return 1;
         } catch (const Error& error) {
             const bool named = error.reason().find("perf_event_paranoid") != std::string::npos;

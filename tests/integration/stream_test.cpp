@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "fixtures.hpp"
 #include "support/background.hpp"
 #include "support/cpus.hpp"
 #include "support/perf.hpp"
@@ -31,10 +32,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-constexpr const char* kStreamEvents = "{cpu-clock,task-clock,context-switches,page-faults}";
-
 // Skips the test if the module has no streams.
-MetaGroup open_group(const char* events = kStreamEvents, bool start_disabled = false,
+MetaGroup open_group(const char* events = test::kEvents, bool start_disabled = false,
                      bool quiet = false, std::optional<CpuList> cpus = std::nullopt) {
     if ((metagroup::Device::open().info().features & PERF_METAGROUP_FEATURE_STREAM) == 0)
         SKIP("the module has no streams");
@@ -168,7 +167,7 @@ TEST_CASE("The last sample of counters that stand still is what a read returns, 
 }
 
 TEST_CASE("The differences of a stream add up to the difference of two sweeps") {
-    MetaGroup group = open_group(kStreamEvents, true);
+    MetaGroup group = open_group(test::kEvents, true);
     Snapshot before, after;
     group.read(before);
     Stream stream = Stream::start(group, {.period = 1ms});

@@ -43,10 +43,6 @@ bool has_payload(unsigned status) {
            status != PERF_METAGROUP_SKIPPED;
 }
 
-void succeed_stopped(long got, const char* what) {
-    demand(got == 0, std::string("stopped: ") + what + ": " + std::to_string(got));
-}
-
 std::string hex(const Bytes& bytes) {
     std::string text;
     for (std::size_t at = 0; at + sizeof(std::uint64_t) <= bytes.size();
@@ -81,8 +77,8 @@ void check_member(const Slot& slot, const Frame& frame, const std::weak_ptr<Grou
 
 void check_slot(const Slot& slot) {
     const Meta& meta = slot.meta;
-    succeed_stopped(meta.set_mode(0), "SET_MODE");
-    succeed_stopped(meta.control(PERF_METAGROUP_IOC_DISABLE), "DISABLE");
+    succeed(meta.set_mode(0), "stopped: SET_MODE");
+    succeed(meta.control(PERF_METAGROUP_IOC_DISABLE), "stopped: DISABLE");
     const Framed framed = read_framed(meta);
     const auto members = slot.all();
     demand(framed.frames.size() == members.size(),
@@ -101,15 +97,20 @@ void check_slot(const Slot& slot) {
     demand(info.members == members.size(), "stopped: INFO: members");
     demand(info.framed_size == framed.head.bytes, "stopped: INFO: framed_size");
     demand(info.raw_size >= payloads.size(), "stopped: INFO: raw_size");
-    succeed_stopped(meta.set_format(PERF_METAGROUP_FORMAT_RAW), "SET_FORMAT");
+    succeed(meta.set_format(PERF_METAGROUP_FORMAT_RAW), "stopped: SET_FORMAT");
     demand(meta.read() == payloads, "stopped: RAW is not the payloads of FRAMED");
-    succeed_stopped(meta.control(PERF_METAGROUP_IOC_ENABLE), "ENABLE");
+    succeed(meta.control(PERF_METAGROUP_IOC_ENABLE), "stopped: ENABLE");
 }
 
 }  // namespace
 
 void demand(bool condition, const std::string& what) {
     if (!condition) throw Violation(what);
+}
+
+bool succeed(long got, const char* what) {
+    demand(got == 0, std::string(what) + ": " + std::to_string(got));
+    return true;
 }
 
 Counts::Counts(std::uint64_t read_format, std::span<const unsigned char>& bytes) {

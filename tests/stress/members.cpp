@@ -111,11 +111,6 @@ bool add_event(Worker& worker, Group& group, const perf_event_attr& attr) {
     return true;
 }
 
-bool succeed(long got, const char* what) {
-    demand(got == 0, std::string(what) + ": " + std::to_string(got));
-    return true;
-}
-
 bool renew_slot(Worker& worker, Random& random) {
     worker.world.renew(random.below(World::kSlots));
     return true;

@@ -28,6 +28,7 @@ struct Violation : std::runtime_error {
 };
 
 void demand(bool condition, const std::string& what);
+bool succeed(long got, const char* what);  // true, unless a call has failed
 
 // A payload of a read_format with PERF_FORMAT_ID.
 struct Counts {

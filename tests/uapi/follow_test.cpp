@@ -58,12 +58,17 @@ struct Following {
     }
 };
 
+unsigned checked_generation(const Frame& frame) {
+    REQUIRE(frame.record.header == sizeof(perf_metagroup_set_record));
+    return generation(frame);
+}
+
 }  // namespace
 
 TEST_CASE("A set that follows counts on where it was when its CPU is online again") {
     const Following set({clock_event(), faults(), clock_event()});
     const auto first = set.last_frame();
-    REQUIRE(generation(first) == 0);
+    REQUIRE(checked_generation(first) == 0);
     OfflineCpu offline(set.last);
     const Frame gone = set.until(PERF_METAGROUP_OFFLINE);
     const SetPayload before(gone.payload);
@@ -75,8 +80,8 @@ TEST_CASE("A set that follows counts on where it was when its CPU is online agai
     const Frame back = set.until(PERF_METAGROUP_OK);
     const SetPayload after(back.payload);
     const auto passed = back.record.time - online;
-    REQUIRE(generation(gone) == 0);
-    REQUIRE(generation(back) == 1);
+    REQUIRE(checked_generation(gone) == 0);
+    REQUIRE(checked_generation(back) == 1);
     REQUIRE(after.ids == before.ids);
     REQUIRE(before.ids == SetPayload(first.payload).ids);
     REQUIRE(after.enabled > before.enabled);
@@ -97,7 +102,7 @@ TEST_CASE("A set that follows counts on where it was when its CPU is online agai
     REQUIRE(member.reason == PERF_METAGROUP_REASON_NONE);
     // The others did not notice.
     REQUIRE(set.read().frames.front().record.status == PERF_METAGROUP_OK);
-    REQUIRE(generation(set.read().frames.front()) == 0);
+    REQUIRE(checked_generation(set.read().frames.front()) == 0);
     REQUIRE(set.meta.member(0).generation == 0);
 }
 
@@ -117,7 +122,7 @@ TEST_CASE("A CPU that is offline joins a set that follows when it comes online")
     const auto online = monotonic_ns();
     offline.back();
     const Frame back = set.until(PERF_METAGROUP_OK);
-    REQUIRE(generation(back) == 1);
+    REQUIRE(checked_generation(back) == 1);
     const SetPayload now(back.payload);
     REQUIRE(now.ids == none.ids);
     REQUIRE(now.counts[1] > 0);
@@ -142,7 +147,7 @@ TEST_CASE("A set that is stopped follows, and stays stopped") {
     offline.back();
     for (int round = 0; round < 2000 && set.meta.member(set.last_number()).generation == 0; ++round)
         std::this_thread::sleep_for(5ms);
-    REQUIRE(generation(set.last_frame()) == 1);
+    REQUIRE(checked_generation(set.last_frame()) == 1);
     REQUIRE(set.last_frame().payload == stopped.payload);
     REQUIRE(set.last_frame().record.status == PERF_METAGROUP_OFF);
     const auto start = monotonic_ns();
@@ -174,7 +179,7 @@ TEST_CASE("A CPU where events cannot be opened anew stays OFFLINE, with the reas
     // It is tried again.
     REQUIRE(set_online(set.last, false));
     REQUIRE(set_online(set.last, true));
-    REQUIRE(generation(set.until(PERF_METAGROUP_OK)) == 1);
+    REQUIRE(checked_generation(set.until(PERF_METAGROUP_OK)) == 1);
     REQUIRE(set.meta.member(number).error == 0);
 }
 
@@ -200,7 +205,7 @@ TEST_CASE("A set that does not follow has generation 0, and its CPU stays OFFLIN
     }
     const Framed framed = read_framed(meta);
     REQUIRE(framed.frames.back().record.status == PERF_METAGROUP_OFFLINE);
-    REQUIRE(generation(framed.frames.back()) == 0);
+    REQUIRE(checked_generation(framed.frames.back()) == 0);
 }
 
 TEST_CASE("A stream samples a set again when its CPU is online, with the same identifier") {
@@ -259,5 +264,5 @@ TEST_CASE("No count of a set goes back while a CPU goes offline and online") {
     plug.stop();
     REQUIRE(set.meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
     set.until(PERF_METAGROUP_OK);
-    REQUIRE(generation(set.last_frame()) >= 1);
+    REQUIRE(checked_generation(set.last_frame()) >= 1);
 }

@@ -9,13 +9,14 @@ using std::chrono::milliseconds;
 namespace {
 
 // One word for the number of events, one for each count.
+constexpr std::uint64_t kFormat = PERF_FORMAT_GROUP;
 constexpr std::size_t kBudget = 64;  // events, and members, on a CPU
 
 // Groups of 8 core events each on that CPU.
 std::vector<EventGroup> open_eights(int cpu, std::size_t groups) {
     std::vector<EventGroup> opened;
     for (std::size_t i = 0; i < groups; ++i)
-        opened.push_back(open_core(cpu, PERF_FORMAT_GROUP, 8));
+        opened.push_back(open_core(cpu, kFormat, 8));
     return opened;
 }
 
@@ -46,13 +47,12 @@ TEST_CASE("Quiet: a counter that continues in idle is current, alone or in a gro
     const bool grouped = GENERATE(false, true);
     const char* const name = GENERATE("cpu-clock", "metagroup_test", "msr");
     CAPTURE(name, grouped);
-    std::optional<perf_event_attr> attr =
-        software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP);
-    if (name != std::string("cpu-clock")) attr = pmu_event(name, 0, PERF_FORMAT_GROUP);
+    std::optional<perf_event_attr> attr = software_event(PERF_COUNT_SW_CPU_CLOCK, kFormat);
+    if (name != std::string("cpu-clock")) attr = pmu_event(name, 0, kFormat);
     if (!attr) SKIP("there is no PMU " << name);
     const IdleCpu idle;
     EventGroup group;
-    if (grouped) group.add(core_or_skip(PERF_FORMAT_GROUP), idle.cpu);
+    if (grouped) group.add(core_or_skip(kFormat), idle.cpu);
     // Of another PMU that can be no sibling.
     if (grouped && name == std::string("metagroup_test")) return;
     group.add(*attr, idle.cpu);
@@ -81,9 +81,9 @@ TEST_CASE("Quiet: a counter that continues in idle is current, alone or in a gro
 
 TEST_CASE("Quiet: only members that count on an idle CPU have a time before the sweep") {
     const IdleGroup idle;
-    const EventGroup off = open_core(idle.cpu, PERF_FORMAT_GROUP, 1, true);
+    const EventGroup off = open_core(idle.cpu, kFormat, 1, true);
     const EventGroup software =
-        group_of(idle.cpu, {software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_FORMAT_GROUP)});
+        group_of(idle.cpu, {software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, kFormat)});
     REQUIRE(idle.meta.attach(off) == 0);
     REQUIRE(idle.meta.attach(software) == 0);
     const auto time_of_member = [&](std::size_t member, unsigned status) {
@@ -120,7 +120,7 @@ TEST_CASE("Quiet: a CPU with 64 events stays idle, one with more is interrupted"
     for (const Frame& frame : framed.frames)
         REQUIRE(frame.record.status == PERF_METAGROUP_IDLE);
 
-    const EventGroup one_more = open_core(idle.cpu, PERF_FORMAT_GROUP, 1);
+    const EventGroup one_more = open_core(idle.cpu, kFormat, 1);
     REQUIRE(idle.meta.attach(one_more) == 0);
     require_never_idle(idle.meta, 50);
     REQUIRE(idle.meta.detach(static_cast<unsigned>(groups.size())) == 0);
@@ -131,17 +131,17 @@ TEST_CASE("Quiet: software events and stopped events are not among the 64") {
     const IdleCpu idle;
     auto groups = open_eights(idle.cpu, kBudget / 8);
     for (int i = 0; i < 10; ++i)
-        groups[0].add(software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_FORMAT_GROUP), idle.cpu);
+        groups[0].add(software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, kFormat), idle.cpu);
     REQUIRE(idle.meta.attach(groups) == 0);
-    REQUIRE(idle.meta.attach(open_core(idle.cpu, PERF_FORMAT_GROUP, 8, true)) == 0);
+    REQUIRE(idle.meta.attach(open_core(idle.cpu, kFormat, 8, true)) == 0);
     idle.until_idle();
 }
 
 TEST_CASE("Quiet: a CPU with 64 members stays idle, one with more is interrupted") {
     const IdleCpu idle;
-    const auto software = software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, PERF_FORMAT_GROUP);
+    const auto software = software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, kFormat);
     std::vector<EventGroup> groups;
-    groups.push_back(open_core(idle.cpu, PERF_FORMAT_GROUP, 1));
+    groups.push_back(open_core(idle.cpu, kFormat, 1));
     while (groups.size() < kBudget)
         groups.push_back(group_of(idle.cpu, {software}));
     REQUIRE(idle.meta.attach(groups) == 0);
