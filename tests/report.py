@@ -1,7 +1,8 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
 """A table of a ctest run, from its Testing/Temporary/LastTest.log: test cases passed, failed and
-skipped; then the goals of the benchmark, the reasons of skips, and the names of what failed.
+skipped; then the goals of the benchmark, the reasons of skips, and what failed, with the end of
+its output.
 
 A test of ctest that runs a whole program of test cases counts with all of them. A guest has a row
 for each tier that it ran. The cases that ctest finds in a program of their own share a row."""
@@ -12,6 +13,8 @@ import re
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+
+END_LINES = 25
 
 
 @dataclass
@@ -38,6 +41,7 @@ class Row:
 class Log:
     rows: list[Row]
     goals: list[str]  # of the benchmark, with what it gave
+    ends: list[str]  # of the output of tests that failed
 
 
 def read(path: Path, junit: Path | None = None) -> Log:
@@ -46,14 +50,19 @@ def read(path: Path, junit: Path | None = None) -> Log:
     text = path.read_text(encoding="utf-8", errors="replace")
     parts = re.split(r"(?m)^\d+/\d+ Testing: (.*)\n", text)
     rows: dict[str, Row] = {}
+    ends = []
     for name, block in zip(parts[1::2], parts[2::2]):
-        for row in rows_of_test(name, block, name in skipped):
+        rows_of_block = rows_of_test(name, block, name in skipped)
+        if any(row.failed for row in rows_of_block):
+            output = block.rpartition("<end of output>")[0].rstrip().splitlines()
+            ends.append("\n".join([f"the end of the output of {name}:"] + output[-END_LINES:]))
+        for row in rows_of_block:
             row.name = re.sub(r"^(unit|tools):[^ ].*", r"\1", row.name)
             if row.name in rows:
                 rows[row.name].add(row)
             else:
                 rows[row.name] = row
-    return Log(list(rows.values()), re.findall(r"(?m)^goal: .*$", text))
+    return Log(list(rows.values()), re.findall(r"(?m)^goal: .*$", text), ends)
 
 
 def skipped_tests(junit: Path) -> set[str]:
@@ -141,6 +150,7 @@ def main() -> int:
         total.add(row)
     print("\n".join(log.goals + [f"skipped: {test}: {reason}"
                                  for test, reason in dict.fromkeys(total.reasons)]
+                    + log.ends
                     + [f"failed: {test}" + f": {case}" * bool(case)
                        for test, case in dict.fromkeys(total.failures)]))
     print(f"\n{total.passed} passed, {total.failed} failed, {total.skipped} skipped")

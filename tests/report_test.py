@@ -63,6 +63,11 @@ REPORTS: tuple[tuple[str, str, int, str, tuple[str, ...]], ...] = (
      test("uapi: 6.1, 2 CPUs", CASES + FAILED, "Failed"), 1, "9 passed, 2 failed, 1 skipped",
      (r"^failed: uapi: 6.1, 2 CPUs: Counts are true$",
       r"^failed: uapi: 6.1, 2 CPUs: Times are true\n\n9 passed")),
+    ("a test that failed shows the end of its output, before the names of all",
+     test("lint: python", "\n".join(f"line {i}" for i in range(50)), "Failed"), 1,
+     "0 passed, 1 failed, 0 skipped",
+     (r"^the end of the output of lint: python:\nline 25\n(line \d+\n)*line 49\n"
+      r"failed: lint: python$",)),
     ("a test that did not run failed",
      SHELL + not_run("lint: python"), 1, "1 passed, 1 failed, 0 skipped",
      (r"^failed: lint: python$",)),
