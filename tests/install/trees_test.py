@@ -44,7 +44,7 @@ class WithDirectory(unittest.TestCase):
 
 
 def configure() -> None:
-    # What is built has to be there, not to be fast.
+    # The tests need the files. Optimizing them takes most of the time.
     run("cmake", "-S", PROJECT, "-B", BUILD, "-G", "Ninja", "-DMETAGROUP_BUILD_TESTS=OFF",
         "-DMETAGROUP_BUILD_BENCH=OFF",
         "-DCMAKE_CXX_FLAGS_RELWITHDEBINFO=-O0 -g -U_FORTIFY_SOURCE")
