@@ -158,7 +158,7 @@ std::span<const Deadline> DeadlineReader::read(std::uint64_t expired) {
     return deadlines_;
 }
 
-void DeadlineReader::take_all(std::vector<std::span<const std::byte>>& pieces) {
+void DeadlineReader::take_all(std::vector<Records>& pieces) {
     add_lanes();
     for (Lane& lane : lanes_) {
         lane.ring->take_all(pieces);

@@ -26,7 +26,7 @@ class DeadlineReader {
     /// read() left samples of deadlines that are not complete.
     [[nodiscard]] bool holds_back() const noexcept { return held_; }
     /// Stream::read_records(): Ring::take_all() of each ring.
-    void take_all(std::vector<std::span<const std::byte>>& pieces);
+    void take_all(std::vector<Records>& pieces);
     void release() noexcept;
 
   private:

@@ -73,7 +73,6 @@ struct RecordingWriter::State {
 
     void append(std::span<const std::byte> bytes);
     void write_header();
-    void note_times(std::span<const std::byte> records);
     [[noreturn]] void fail() const {
         throw Error(Cause::other, errno, {.failed = "cannot write recording \"" + name + '"'});
     }
@@ -130,39 +129,23 @@ void RecordingWriter::State::write_header() {
     if (done < 0) fail();
 }
 
-void RecordingWriter::State::note_times(std::span<const std::byte> records) {
-    constexpr std::size_t time_at = sizeof(perf_event_header) + sizeof(std::uint64_t);
-    auto [first, last] = times;
-    while (!records.empty()) {
-        perf_event_header record{};
-        if (records.size() >= sizeof(record)) std::memcpy(&record, records.data(), sizeof(record));
-        if (record.size < sizeof(record) || record.size > records.size())
-            throw std::invalid_argument("the last record is not whole");
-        std::uint64_t time = 0;
-        if (record.type == PERF_RECORD_SAMPLE && record.size >= time_at + sizeof(time)) {
-            std::memcpy(&time, records.data() + time_at, sizeof(time));
-            first = std::min(first, time);
-            last = std::max(last, time);
-        }
-        records = records.subspan(record.size);
-    }
-    times = {first, last};
-}
-
 RecordingWriter::RecordingWriter(const std::string& path, const Options& options)
     : state_(std::make_unique<State>(path, options)) {}
 RecordingWriter::RecordingWriter(RecordingWriter&&) noexcept = default;
 RecordingWriter& RecordingWriter::operator=(RecordingWriter&&) noexcept = default;
 RecordingWriter::~RecordingWriter() = default;
 
-void RecordingWriter::write(std::span<const std::byte> records) {
-    state_->note_times(records);
-    state_->append(records);
-    state_->header.data.size += records.size();
+void RecordingWriter::write(const Records& records) {
+    State& state = *state_;
+    state.append(records.bytes());
+    state.header.data.size += records.bytes().size();
+    if (records.last_ns() == 0) return;
+    state.times.first = std::min(state.times.first, records.first_ns());
+    state.times.second = std::max(state.times.second, records.last_ns());
 }
 
 void RecordingWriter::finish_round() {
-    write(std::as_bytes(std::span(&kRound, 1)));
+    write(Records(std::as_bytes(std::span(&kRound, 1))));
     state_->write_header();
 }
 

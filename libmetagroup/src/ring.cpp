@@ -20,11 +20,6 @@ constexpr std::size_t sample_id = 24;
 // Enough for a group of sixty events: larger records make it grow.
 constexpr std::size_t usual_record = 1024;
 
-constexpr bool has_time(std::uint32_t type) {
-    return type == PERF_RECORD_SAMPLE || type == PERF_RECORD_LOST ||
-           type == PERF_RECORD_LOST_SAMPLES;
-}
-
 }  // namespace
 
 Ring::Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::string name)
@@ -172,7 +167,7 @@ void Ring::pop_any() {
     }
     front_ = *next;
     has_front_ = true;
-    newest_ = front_.time;
+    if (front_.lost == 0) newest_ = front_.time;
 }
 
 perf_event_header Ring::whole(std::uint64_t at) const {
@@ -191,7 +186,12 @@ std::optional<RingRecord> Ring::take(std::uint64_t& at) {
     return parse(begin, next);
 }
 
-void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
+void Ring::take_all(std::vector<Records>& pieces) {
+    const auto add = [&](Records records) {
+        pieces.push_back(records);
+        newest_ = std::max(newest_, records.last_ns());
+        return records.bytes().size();
+    };
     update();
     if (order_ == Order::backward) {
         while (has_front_) {
@@ -199,30 +199,17 @@ void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
             ordered_.insert(ordered_.end(), bytes.begin(), bytes.end());
             pop();
         }
-        if (!ordered_.empty()) pieces.emplace_back(ordered_);
+        if (!ordered_.empty()) add(Records(ordered_));
         return;
     }
-    std::uint64_t last = head_;  // of the records that have a time
     for (std::uint64_t at = begin_; at != head_;) {
         // One piece up to the record that wraps around, that one, and one behind it.
         const auto begin = static_cast<std::size_t>(at % size_);
         const auto length = static_cast<std::size_t>(std::min(head_ - at, size_ - begin));
-        const std::span<const std::byte> rest = data_.subspan(begin, length);
-        std::size_t taken = 0;
-        for (perf_event_header next{}; (next = whole_header(rest.subspan(taken))).size > 0;) {
-            if (has_time(next.type)) last = at + taken;
-            taken += next.size;
-        }
-        if (taken > 0) pieces.push_back(rest.first(taken));
-        at += taken;
-        if (taken == length) continue;
-        const perf_event_header next = whole(at);
-        pieces.push_back(record(at, next.size));
-        if (has_time(next.type)) last = at;
-        at += next.size;
+        const Records records(data_.subspan(begin, length));
+        if (!records.bytes().empty()) at += add(records);
+        if (records.bytes().size() < length) at += add(Records(record(at, whole(at).size)));
     }
-    if (last != head_)
-        if (const auto newest = parse(last, whole(last))) newest_ = newest->time;
     has_front_ = false;
     begin_ = end_ = head_;
 }
@@ -230,7 +217,8 @@ void Ring::take_all(std::vector<std::span<const std::byte>>& pieces) {
 std::uint64_t Ring::newest_time() {
     std::uint64_t newest = newest_;
     for (std::uint64_t at = end_; at != head_;) {
-        if (const auto record = take(at)) newest = record->time;
+        const auto record = take(at);
+        if (record && record->lost == 0) newest = record->time;
     }
     return newest;
 }

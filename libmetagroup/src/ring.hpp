@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <metagroup/records.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -63,9 +64,9 @@ class Ring {
         begin_ = end_;
         if (!pop_usual()) pop_any();
     }
-    /// Removes all records, oldest first, whatever their type. Adds them to `pieces`, each of which
-    /// has whole records and is valid until release(). Calls update().
-    void take_all(std::vector<std::span<const std::byte>>& pieces);
+    /// Removes all records, oldest first, whatever their type. Adds them to `pieces`, which are
+    /// valid until release(). Calls update().
+    void take_all(std::vector<Records>& pieces);
     /// Gives the space of removed records back to the writer.
     void release() noexcept {
         if (order_ == Order::backward || released_ == begin_) return;
@@ -75,7 +76,7 @@ class Ring {
     }
     /// Records that were not removed take half of the ring or more.
     [[nodiscard]] bool half_full() const noexcept { return head_ - begin_ >= size_ / 2; }
-    /// Time of the newest record up to the last update(), removed or not; 0 if there was none.
+    /// Time of the newest sample up to the last update(), removed or not; 0 if there was none.
     /// Forward only.
     [[nodiscard]] std::uint64_t newest_time();
 
@@ -96,23 +97,13 @@ class Ring {
                 .cpu = number<int>(bytes, 24),
                 .payload = bytes.subspan(sample_head)};
     }
-    // The header of the record that `bytes` begin with; of size 0 if it is not whole. A copy, since
-    // the memory may change between check and use.
-    static perf_event_header whole_header(std::span<const std::byte> bytes) noexcept {
-        if (bytes.size() < sizeof(perf_event_header)) return {};
-        const auto next = number<perf_event_header>(bytes, 0);
-        if (next.size < sizeof(next) || next.size > bytes.size() ||
-            next.size % sizeof(std::uint64_t) != 0)
-            return {};
-        return next;
-    }
     // A sample in one piece, as nearly all records are. All else, and all errors, are left to
     // pop_any().
     bool pop_usual() noexcept {
         const auto begin = static_cast<std::size_t>(end_ & (size_ - 1));
         const auto left = static_cast<std::size_t>(std::min(head_ - end_, size_ - begin));
         const auto rest = data_.subspan(begin, left);  // backward: none
-        const perf_event_header next = whole_header(rest);
+        const perf_event_header next = Records::whole_header(rest);
         if (next.type != PERF_RECORD_SAMPLE || next.size < sample_head) return false;
         front_ = sample(rest.first(next.size));
         end_ += next.size;
@@ -142,7 +133,7 @@ class Ring {
     std::uint64_t released_ = 0;
     bool listed_ = false;                   // backward: positions_ was filled
     std::vector<std::uint64_t> positions_;  // backward: of records not removed, newest first
-    std::uint64_t newest_ = 0;              // time of the last record removed, or of front()
+    std::uint64_t newest_ = 0;              // time of the last sample removed, or of front()
     bool has_front_ = false;
     RingRecord front_;
     std::vector<std::byte> wrapped_;  // the record that wraps around

@@ -71,7 +71,7 @@ struct Stream::State {
     std::shared_ptr<detail::Sampler> sampler;
     detail::DeadlineReader reader;
     std::uint64_t next_search = 0;
-    std::vector<std::span<const std::byte>> pieces{};  // of read_records()
+    std::vector<Records> pieces{};  // of read_records()
 };
 
 Stream Stream::start(MetaGroup& group, const Options& options) {
@@ -133,7 +133,7 @@ std::span<const Deadline> Stream::read() & {
     return state_->reader.read(now - std::min(now, 2 * state_->options.period + lateness));
 }
 
-std::span<const std::span<const std::byte>> Stream::read_records() & {
+std::span<const Records> Stream::read_records() & {
     release();
     state_->pieces.clear();
     if (state_->options.overwrite && state_->sampler->running) return {};

@@ -243,18 +243,15 @@ class ExactWorld {
     }
 
     void drain() {
-        for (const auto piece : stream_.read_records()) {
-            for (std::size_t at = 0; at < piece.size();) {
-                const auto header = number<perf_event_header>(piece, at);
-                add(header, piece.subspan(at, header.size));
-                at += header.size;
-            }
-        }
+        for (const Records& records : stream_.read_records())
+            records.each([this](std::uint32_t type, std::span<const std::byte> record) {
+                add(type, record);
+            });
     }
 
-    void add(const perf_event_header& header, std::span<const std::byte> record) {
-        const bool lost = header.type == PERF_RECORD_LOST_SAMPLES;
-        demand(lost || header.type == PERF_RECORD_SAMPLE, "a record is of another type");
+    void add(std::uint32_t type, std::span<const std::byte> record) {
+        const bool lost = type == PERF_RECORD_LOST_SAMPLES;
+        demand(lost || type == PERF_RECORD_SAMPLE, "a record is of another type");
         Member& member = members_.at(number<std::uint64_t>(record, lost ? 32 : 8));
         demand(number<int>(record, 24) == member.cpu(), "a record is of another CPU");
         if (lost) return member.lose(number<std::uint64_t>(record, 8));

@@ -82,7 +82,7 @@ struct SyntheticStream {
                         lost(records, cpu, at, 2);
                     sample(records, cpu, at);
                 }
-                writer.write(records);
+                writer.write(Records(records));
             }
             writer.finish_round();
         }

@@ -166,12 +166,12 @@ TEST_CASE("The summary has the losses that no record reports", "[no-module]") {
             SyntheticStream::sample(records, cpu, deadline);
     SyntheticStream::lost(records, 1, 5, 1);  // one of those
     tool::Timing own(SyntheticStream::period, false, 64);
-    own.add(records);
+    own.add(metagroup::Records(records));
     CHECK(own.samples() == 8);
     CHECK(own.lost() == 6);
     CHECK(own.lateness().count() == 0);
     tool::Timing common(SyntheticStream::period, true, 64);
-    common.add(records);
+    common.add(metagroup::Records(records));
     common.finish();
     CHECK(common.lost() == 1);
     CHECK(common.lateness().max() == 2000);

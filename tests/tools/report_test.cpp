@@ -257,7 +257,7 @@ TEST_CASE("report finds the phases of a recording, with the means of each figure
         append(record, SyntheticStream::time(0, deadline));
         append(record, std::uint64_t{0});
         record.insert(record.end(), read.begin(), read.end());
-        writer.write(record);
+        writer.write(metagroup::Records(record));
     }
     writer.finish();
     const auto run = [&](const std::string& options) {

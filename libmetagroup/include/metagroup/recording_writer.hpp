@@ -9,7 +9,7 @@
 #include <metagroup/event_group.hpp>
 #include <metagroup/export.hpp>
 #include <metagroup/recording.hpp>
-#include <span>
+#include <metagroup/records.hpp>
 #include <string>
 #include <vector>
 
@@ -41,9 +41,8 @@ class METAGROUP_API RecordingWriter {
     /// Leaves the file as it is after a kill, unless finish() was called.
     ~RecordingWriter();
 
-    /// Appends whole records of a ring, oldest first. \throws Error that names the file.
-    /// \throws std::invalid_argument if the last record is not whole.
-    void write(std::span<const std::byte> records);
+    /// Appends records. \throws Error that names the file.
+    void write(const Records& records);
     /// To be called each time that all rings were drained: readers sort records by time between
     /// rounds. \throws Error that names the file.
     void finish_round();

@@ -13,6 +13,7 @@
 #include <metagroup/metagroup.hpp>
 #include <metagroup/payload.hpp>
 #include <metagroup/recording.hpp>
+#include <metagroup/records.hpp>
 #include <optional>
 #include <span>
 #include <vector>
@@ -160,12 +161,12 @@ class METAGROUP_API Stream {
     [[nodiscard]] std::span<const Deadline> read() &;
     std::span<const Deadline> read() && = delete;
 
-    /// The records in the rings, ring by ring, oldest first, whole: as perf_event_open(2)
-    /// describes them, with IDENTIFIER, TIME, CPU and READ, for RecordingWriter. For use instead of
-    /// read(), with the same lifetime. With Options::overwrite there are none before stop().
+    /// The records in the rings, ring by ring, for RecordingWriter; up to three pieces of each. For
+    /// use instead of read(), with the same lifetime. With Options::overwrite there are none before
+    /// stop().
     /// \throws Error (Cause::bad_ring) if a ring does not hold records.
-    [[nodiscard]] std::span<const std::span<const std::byte>> read_records() &;
-    std::span<const std::span<const std::byte>> read_records() && = delete;
+    [[nodiscard]] std::span<const Records> read_records() &;
+    std::span<const Records> read_records() && = delete;
     /// The events of those records, for RecordingWriter. Backend::per_fd: each group has its timer
     /// as leader.
     [[nodiscard]] std::vector<RecordedEvent> events() const;

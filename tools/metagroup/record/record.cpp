@@ -185,10 +185,10 @@ metagroup::RecordingWriter Record::open_file() const {
 void Record::drain() {
     const auto pieces = stream_.read_records();
     if (pieces.empty()) return;
-    for (const auto records : pieces) {
+    for (const metagroup::Records& records : pieces) {
         writer_.write(records);
         timing_.add(records);
-        bytes_ += records.size();
+        bytes_ += records.bytes().size();
     }
     writer_.finish_round();
     stream_.release();

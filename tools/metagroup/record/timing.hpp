@@ -8,7 +8,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <metagroup/records.hpp>
 #include <span>
 #include <unordered_map>
 #include <vector>
@@ -23,21 +23,20 @@ class Timing {
     // `common`: the CPUs have the same deadlines; else each member has a timer of its own. Samples
     // of one deadline may be apart by as many samples of other deadlines.
     Timing(std::uint64_t period, bool common, std::size_t apart)
-        : period_(period), common_(common), deadlines_(std::bit_ceil(apart)) {}
+        : period_(period),
+          common_(common),
+          mask_(std::bit_ceil(apart) - 1),
+          deadlines_(mask_ + 1) {}
 
-    // Whole records of a stream.
-    void add(std::span<const std::byte> records) {
-        perf_event_header header{};
-        while (records.size() >= sizeof(header)) {
-            std::memcpy(&header, records.data(), sizeof(header));
-            if (header.size < sizeof(header) || header.size > records.size()) return;
-            const auto record = records.first(header.size);
-            if (header.type == PERF_RECORD_SAMPLE)
-                add_sample(number_at(record, 8), number_at(record, 16));
-            else if (header.type == PERF_RECORD_LOST_SAMPLES && common_)
-                lost_ += number_at(record, 8);
-            records = records.subspan(header.size);
-        }
+    void add(const metagroup::Records& records) {
+        records.each([this](std::uint32_t type, std::span<const std::byte> record) {
+            if (type == PERF_RECORD_SAMPLE && common_)
+                add_sample(record);
+            else if (type == PERF_RECORD_SAMPLE)
+                add_own_sample(record);
+            else if (type == PERF_RECORD_LOST_SAMPLES && common_)
+                lost_ += metagroup::Records::number_at(record, sizeof(perf_event_header));
+        });
     }
     // To be called once, after the last add().
     void finish() {
@@ -45,7 +44,7 @@ class Timing {
             end(deadline);
     }
 
-    std::uint64_t samples() const { return samples_; }
+    std::uint64_t samples() const { return own_samples_ + lateness_.count(); }
     // Before the last sample of each member.
     std::uint64_t lost() const { return lost_; }
     // From a deadline to its sample, ns.
@@ -55,29 +54,19 @@ class Timing {
 
   private:
     struct Deadline {
-        std::uint64_t number = 0;
+        std::uint64_t number = UINT64_MAX;
         std::uint64_t first = 0;
         std::uint64_t last = 0;
         std::uint64_t samples = 0;
     };
 
-    static std::uint64_t number_at(std::span<const std::byte> record, std::size_t offset) {
-        std::uint64_t number = 0;
-        if (record.size() >= offset + sizeof(number))
-            std::memcpy(&number, record.data() + offset, sizeof(number));
-        return number;
-    }
-
-    void add_sample(std::uint64_t id, std::uint64_t time) {
-        ++samples_;
-        if (!common_) {
-            lost_ += timers_.try_emplace(id, period_).first->second.add(time);
-            return;
-        }
+    void add_sample(std::span<const std::byte> record) {
+        using metagroup::Records;
+        const std::uint64_t time = Records::number_at(record, Records::time_at);
         const std::uint64_t number = time / period_;
         lateness_.add(time - number * period_);
-        Deadline& deadline = deadlines_[number & (deadlines_.size() - 1)];
-        if (deadline.number != number || deadline.samples == 0) {
+        Deadline& deadline = deadlines_[number & mask_];
+        if (deadline.number != number) {
             end(deadline);
             deadline = {number, time, time, 1};
             return;
@@ -86,17 +75,24 @@ class Timing {
         deadline.last = std::max(deadline.last, time);
         ++deadline.samples;
     }
+    void add_own_sample(std::span<const std::byte> record) {
+        using metagroup::Records;
+        ++own_samples_;
+        lost_ += timers_.try_emplace(Records::number_at(record, Records::id_at), period_)
+                     .first->second.add(Records::number_at(record, Records::time_at));
+    }
     void end(const Deadline& deadline) {
         if (deadline.samples > 1) skew_.add(deadline.last - deadline.first);
     }
 
     std::uint64_t period_;
     bool common_;
-    std::uint64_t samples_ = 0;
+    std::uint64_t own_samples_ = 0;
     std::uint64_t lost_ = 0;
     Histogram lateness_;
     Histogram skew_;
-    std::vector<Deadline> deadlines_;  // the latest, by number modulo size
+    std::uint64_t mask_;
+    std::vector<Deadline> deadlines_;  // the latest, by number & mask_
     std::unordered_map<std::uint64_t, metagroup::detail::OwnTimer> timers_;  // by identifier
 };
 
