@@ -135,7 +135,7 @@ class Goals(ReportTest):
                 ("reader's instructions, 64 at once, stream / FRAMED", "stream",
                  {"reader_insns": 1040.0}, busy),
                 ("reader's instructions, 10 at once, stream / FRAMED", "slow_stream",
-                 {"reader_insns": 2400.0}, busy),
+                 {"reader_insns": 1920.0}, busy),
                 ("reader's instructions, stream_library", "stream_library",
                  {"reader_insns": 33200.0}, busy),
                 ("reader's instructions on 8 CPUs, stream / FRAMED", "stream",
