@@ -92,8 +92,8 @@ class Ring {
     }
     // Of at least sample_head bytes.
     static RingRecord sample(std::span<const std::byte> bytes) noexcept {
-        return {.id = number<std::uint64_t>(bytes, 8),
-                .time = number<std::uint64_t>(bytes, 16),
+        return {.id = number<std::uint64_t>(bytes, Records::id_at),
+                .time = number<std::uint64_t>(bytes, Records::time_at),
                 .cpu = number<int>(bytes, 24),
                 .payload = bytes.subspan(sample_head)};
     }

@@ -252,11 +252,12 @@ class ExactWorld {
     void add(std::uint32_t type, std::span<const std::byte> record) {
         const bool lost = type == PERF_RECORD_LOST_SAMPLES;
         demand(lost || type == PERF_RECORD_SAMPLE, "a record is of another type");
-        Member& member = members_.at(number<std::uint64_t>(record, lost ? 32 : 8));
+        Member& member = members_.at(number<std::uint64_t>(record, lost ? 32 : Records::id_at));
         demand(number<int>(record, 24) == member.cpu(), "a record is of another CPU");
         if (lost) return member.lose(number<std::uint64_t>(record, 8));
         ++samples_;
-        member.sample(number<std::uint64_t>(record, 16), record.subspan(32), absences_);
+        member.sample(number<std::uint64_t>(record, Records::time_at), record.subspan(32),
+                      absences_);
     }
 
     void wait_for_samples_since(std::uint64_t time) {

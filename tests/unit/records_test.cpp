@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <catch2/catch_test_macros.hpp>
+#include <cstring>
 #include <metagroup/records.hpp>
 #include <vector>
 
@@ -53,6 +54,20 @@ TEST_CASE("records end before the first that is not whole") {
     const Records records(bytes);
     CHECK(records.bytes().size() == half);
     CHECK(records.last_ns() == SyntheticStream::time(0, 10));
+}
+
+TEST_CASE("a sample that ends before its time is a record without a time") {
+    const Bytes samples = two_samples();
+    const perf_event_header header{.type = PERF_RECORD_SAMPLE, .misc = 0, .size = 16};
+    Bytes bytes(header.size);
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    const Bytes shortest = bytes;
+    bytes.insert(bytes.end(), samples.begin(), samples.end());
+    bytes.insert(bytes.end(), shortest.begin(), shortest.end());
+    const Records records(bytes);
+    CHECK(records.bytes().size() == bytes.size());
+    CHECK(records.first_ns() == SyntheticStream::time(0, 10));
+    CHECK(records.last_ns() == SyntheticStream::time(0, 20));
 }
 
 TEST_CASE("records without a sample have no times") {

@@ -27,7 +27,7 @@ class Records {
         std::span<const std::byte> last;
         const std::size_t whole =
             walk(bytes, [&](std::uint32_t type, std::span<const std::byte> record) {
-                if (type != PERF_RECORD_SAMPLE) return;
+                if (type != PERF_RECORD_SAMPLE || record.size() < time_at + sizeof(first_)) return;
                 if (first.data() == nullptr) first = record;
                 last = record;
             });
@@ -37,9 +37,10 @@ class Records {
     }
 
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-    /// Time of the first sample, in nanoseconds of the stream's clock; 0 if there is none.
+    /// Time of the first sample that has one, in nanoseconds of the stream's clock; 0 if there is
+    /// none.
     [[nodiscard]] std::uint64_t first_ns() const noexcept { return first_; }
-    /// Time of the last sample; 0 if there is none.
+    /// Time of the last sample that has one; 0 if there is none.
     [[nodiscard]] std::uint64_t last_ns() const noexcept { return last_; }
 
     /// Calls `visit` with the type (PERF_RECORD_SAMPLE...) and the bytes of each record.
