@@ -12,11 +12,11 @@
 
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <cstring>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <metagroup/records.hpp>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -72,18 +72,15 @@ class Recorder : public Method {
             if (!file) position_ = 0;
             if (position_ == 0) return 0;
         }
-        std::vector<char> bytes(size_ > position_ ? size_ - position_ : 0);
+        std::vector<std::byte> bytes(size_ > position_ ? size_ - position_ : 0);
         file.seekg(static_cast<std::streamoff>(position_));
-        if (!file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) fail(EIO, kFile);
+        if (!file.read(reinterpret_cast<char*>(bytes.data()),
+                       static_cast<std::streamsize>(bytes.size())))
+            fail(EIO, kFile);
+        const metagroup::Records records(bytes);
         unsigned found = 0;
-        perf_event_header header{};
-        for (std::size_t at = 0; at + sizeof(header) <= bytes.size();) {
-            std::memcpy(&header, bytes.data() + at, sizeof(header));
-            at += header.size;
-            if (header.size == 0 || at > bytes.size()) break;
-            found += header.type == PERF_RECORD_SAMPLE;
-            position_ += header.size;
-        }
+        records.each([&](std::uint32_t type, auto) { found += type == PERF_RECORD_SAMPLE; });
+        position_ += records.bytes().size();
         return static_cast<double>(found) / static_cast<double>(cpus_);
     }
 
