@@ -34,13 +34,12 @@ inline std::size_t ring_bytes(std::size_t watermark) {
 
 class Stream : public Method {
   public:
-    // The reader wakes once for so many deadlines, which are `slower` times as rare as samples are
-    // by default.
-    Stream(Subject& subject, unsigned deadlines, unsigned slower)
+    // The reader wakes once for so many deadlines.
+    Stream(Subject& subject, unsigned deadlines)
         : subject_(subject),
           device_(subject.device()),
           deadlines_(deadlines),
-          period_(subject.period() * slower),
+          period_(subject.period()),
           payloads_(subject.groups().all()),
           last_(subject.groups().all().size()) {}
 
@@ -117,8 +116,6 @@ class Stream : public Method {
     // some fillings of the rings.
     std::optional<double> max_rate() override {
         constexpr unsigned batches = 20;
-        const std::chrono::nanoseconds usual = period_;
-        period_ = subject_.period();
         double rate = 0;
         for (const std::uint64_t before = lost_; period() >= PERF_METAGROUP_MIN_PERIOD;
              period_ = period_ * 4 / 5) {
@@ -131,7 +128,7 @@ class Stream : public Method {
             if (lost_ != before) break;
             rate = 1e9 / static_cast<double>(period());
         }
-        period_ = usual;
+        period_ = subject_.period();
         pause();
         resume();
         return rate;
@@ -189,7 +186,7 @@ class Stream : public Method {
 class QuietStream : public Stream {
   public:
     explicit QuietStream(Subject& subject)
-        : Stream(subject.stable_in_idle(), 64, 1), periods_(period_ * deadlines_) {}
+        : Stream(subject.stable_in_idle(), 64), periods_(period_ * deadlines_) {}
 
     void prepare() override {
         device_.set_mode({.quiet = true});

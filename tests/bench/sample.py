@@ -11,7 +11,7 @@ MODEL = {
     "null_syscall": (60e3, 0, 0), "per_fd": (60e3, 700e3, 2400), "migrating": (60e3, 2100e3, 5200),
     "threads": (500e3, 120e3, 7000), "io_uring": (300e3, 650e3, 2500),
     "sampling": (200e3, 150e3, 2900), "stream": (50e3, 6e3, 1290),
-    "slow_stream": (60e3, 7e3, 1300), "stream_library": (60e3, 7e3, 1290),
+    "stream_10": (60e3, 7e3, 1300), "stream_library": (60e3, 7e3, 1290),
     "stream_quiet": (10e3, 1e3, 20),
     "raw": (1000e3, 28e3, 1500), "framed": (1000e3, 30e3, 1600), "mapped": (950e3, 26e3, 1400),
     "quiet": (800e3, 25e3, 1300), "floor": (1000e3, 22e3, 700), "timer_floor": (100, 0, 870),
@@ -20,7 +20,7 @@ MODEL = {
     "open_shared": (500e3, 600e3, 2000),
 }
 SKIPPED = {"bpf": "no BTF of the kernel"}
-STREAMS = ("stream", "slow_stream", "stream_library")
+STREAMS = ("stream", "stream_10", "stream_library")
 ROLES = {"floor": "floor"} | dict.fromkeys(
     ("attach", "open_fds", "open_set", "open_shared"), "setup") | dict.fromkeys(
     ("raw", "framed", "mapped", "quiet", *STREAMS), "module") | dict.fromkeys(

@@ -176,7 +176,7 @@ TEST_CASE("every method delivers true counts and its costs", "[module]") {
     REQUIRE(outcome.status == 0);
     for (const std::string method :
          {"null_syscall", "per_fd", "migrating", "threads", "io_uring", "sampling", "bpf", "raw",
-          "framed", "mapped", "quiet", "stream", "slow_stream", "stream_library", "stream_quiet",
+          "framed", "mapped", "quiet", "stream", "stream_10", "stream_library", "stream_quiet",
           "floor", "timer_floor", "attach"}) {
         const std::string name = method + "/" + targets + "/cpus:2/events:4/groups:1";
         CAPTURE(name);
@@ -192,7 +192,7 @@ TEST_CASE("every method delivers true counts and its costs", "[module]") {
         const bool stream = method.find("stream") != std::string::npos;
         if (!stream) CHECK(has(one, "skew_ns") == times);
         CHECK(has(one, "lost") == stream);
-        const bool by_rings = method == "stream" || method == "slow_stream";
+        const bool by_rings = method == "stream" || method == "stream_10";
         if (method != "stream_quiet") {
             CHECK(has(one, "overruns") == by_rings);
             CHECK(has(one, "late_p99_ns") == by_rings);
