@@ -7,7 +7,7 @@ KERNEL ?= 6.1
 CPUS   ?= 4
 FUZZ_SECONDS ?= 600
 PREFIX ?= /usr/local
-# Tests at once, in halves of a CPU: guests count 2 or 3, for those with more CPUs, all else 1.
+# Tests at once, in halves of a CPU: guests count 2, all else 1.
 PARALLEL ?= $(shell expr 2 '*' $$(nproc))
 
 MAKEFLAGS += --no-print-directory
