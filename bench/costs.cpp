@@ -239,8 +239,9 @@ void CostCounter::count_instructions(Method& method, Costs& costs) const {
     };
     machine_.turn(method, [&] {
         // Against a background that is frequent, as ticks are, or that looks like the cost.
-        const Growth insns =
-            growth(method, {.number = 3, .min_sweeps = timers ? 10U : 2U}, counter);
+        const auto rounds =
+            timers ? Rounds{.number = 3, .min_sweeps = 10} : Rounds{.number = 5, .min_sweeps = 2};
+        const Growth insns = growth(method, rounds, counter);
         if (targets > 0 && method.kind() != Kind::program)
             costs["target_insns"] = insns.net[0] / targets;
         // Between sweeps the reader spins in user space, which is no background of a sweep.
