@@ -79,7 +79,7 @@ static int mg_exports_open_attrs(struct mg_group *group, const struct perf_event
  * @nr_events:	entries of @attrs, 1 to PERF_METAGROUP_MAX_SET_EVENTS
  * @cpus:	the CPUs; NULL for all that are present
  *
- * The events are those of the kernel: nobody's permission is checked. They count from 0
+ * The events are those of the kernel: no permission is checked. They count from 0
  * when this returns. CPUs that are offline begin to count when they come online, but
  * one CPU must be online.
  *

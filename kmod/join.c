@@ -73,7 +73,7 @@ void mg_join_destroy(struct mg_join *join)
 
 /**
  * mg_joins_end - leave all names
- * @joins:	mg_handle.joins; nobody else uses the handle
+ * @joins:	mg_handle.joins; the handle has no other user
  *
  * Context: Process context, may sleep. Takes mg_name.lock.
  */

@@ -42,7 +42,7 @@ static void mg_name_free(struct kref *refs)
 	kfree(container_of(refs, struct mg_name, refs));
 }
 
-/* Attach the members of @set. Nobody else has the meta-group yet. */
+/* Attach the members of @set. The meta-group has no other user yet. */
 static int mg_name_attach(struct mg_name *name, struct mg_set *set)
 {
 	int err = mg_group_lock(name->group);

@@ -236,7 +236,7 @@ void mg_set_commit(struct mg_set *set, struct mg_group *group)
 		.last = U32_MAX,
 	};
 
-	/* Nobody else has these counters. */
+	/* These counters have no other user. */
 	mg_attach_commit(&set->attach, group);
 	mg_control_sets(group, &start);
 }

@@ -120,8 +120,7 @@ class OpeningShared : public Opening<Set> {
     Set other_;
 };
 
-// The same events, opened by each CPU for itself (floor/metagroup_floor.ko): nobody else can show
-// them, and there is no member for them.
+// The same events, opened by each CPU for itself (floor/metagroup_floor.ko), and no members.
 class OpeningBare : public Floor {
   public:
     explicit OpeningBare(const Subject& subject) : Floor(subject), attrs_(attrs_of(subject)) {}

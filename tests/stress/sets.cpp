@@ -149,7 +149,7 @@ bool join_twice(Worker& worker, Random& random) {
     return true;
 }
 
-// The events of one CPU are replaced, in a meta-group that is nobody else's.
+// The events of one CPU are replaced, in a meta-group that no other worker has.
 bool set_events(Worker&, Random& random) {
     const unsigned index = any_index(random);
     const Meta meta;

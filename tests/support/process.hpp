@@ -32,7 +32,7 @@ enum class Identity {
     bare_root,  // uid 0 without capabilities, now or ever: the bounding set is empty
     monitor,    // the user nobody, with CAP_PERFMON
     user,       // the user nobody
-    container,  // root of a user namespace, with all capabilities there; nobody outside
+    container,  // root of a user namespace, with all capabilities there; `nobody` outside
 };
 
 inline constexpr std::array kIdentities = {Identity::root, Identity::bare_root, Identity::monitor,

@@ -21,7 +21,7 @@ long open_following(const Meta& meta, const std::vector<perf_event_attr>& attrs)
     return request.open(meta);
 }
 
-// A name of the only counters of testpmu, one on each CPU: nobody else can have any.
+// A name of the only counters of testpmu, one on each CPU: no other user can have any.
 struct Exclusive {
     TestpmuCounters one{1};
     std::vector<perf_event_attr> attrs{testpmu_or_skip(0)};

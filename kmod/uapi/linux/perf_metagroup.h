@@ -452,7 +452,7 @@ struct perf_metagroup_open_set {
  * START:  it goes on from there
  * RESET:  its counts are 0, and its times are as before
  *
- * The events stay on the PMU and go on counting: nobody else sees a difference, and
+ * The events stay on the PMU and go on counting: other users see no difference, and
  * no START fails for lack of a counter. Members that are in that state already, and
  * perf groups, are not changed. ENABLE, DISABLE and RESET do the same to the sets
  * of all CPUs, and then to perf groups what perf does.

@@ -41,7 +41,7 @@ struct SetOptions {
     bool json = false;
 };
 
-// Only the bits that let somebody join.
+// Only the bits that permit users to join.
 unsigned parse_mode(const std::string& text) {
     unsigned mode = 0;
     const char* const last = text.data() + text.size();
