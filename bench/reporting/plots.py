@@ -12,9 +12,10 @@ from .measurements import VALID, Measurement, Results
 from .page import is_main, number
 
 # Colours that most colour-blind people can tell apart (Okabe and Ito, and more), with markers for
-# all others, by position in the table of methods.
-STYLES = (("#D55E00", "o"), ("#8C564B", "^"), ("#7F7F7F", "s"), ("#CC79A7", "D"), ("#E69F00", "v"),
-          ("#B8A400", "P"), ("#56B4E9", "X"), ("#0072B2", "o"), ("#009E73", "s"), ("#332288", "^"))
+# all others, by position in the table of methods. The second time the markers are not filled.
+STYLES = [(color, marker, fill) for fill in ("full", "none") for color, marker in (
+    ("#D55E00", "o"), ("#8C564B", "^"), ("#7F7F7F", "s"), ("#CC79A7", "D"), ("#E69F00", "v"),
+    ("#B8A400", "P"), ("#56B4E9", "X"), ("#0072B2", "o"), ("#009E73", "s"), ("#332288", "^"))]
 CURVES: dict[str, tuple[str, str, Callable[[Measurement], float]]] = {
     "sweep-time": ("Time of one sweep over all CPUs", "s", lambda m: m.figure("time") or 0),
     "disturbance": ("Instructions on a target CPU per sample", "",
@@ -59,8 +60,8 @@ def _draw(axes: Axes, found: list[Measurement], with_floor: bool, unit: str,
         if shown and (figure := value(m)) > 0:
             lines.setdefault(m.method.name, []).append((m.condition.cpus, figure))
     for name, points in sorted(lines.items(), key=lambda line: -line[1][-1][1]):
-        color, marker = styles.get(name, ("#444444", ""))
-        axes.plot(*zip(*points), label=name, color=color, marker=marker,
+        color, marker, fill = styles.get(name, ("#444444", "", "none"))
+        axes.plot(*zip(*points), label=name, color=color, marker=marker, fillstyle=fill,
                   linestyle="-" if marker else "--")
     counts = sorted({m.condition.cpus for m in found})
     axes.set_xscale("log", base=2)
