@@ -14,18 +14,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-perf_metagroup_control control_sets(const Meta& meta, unsigned op,
-                                    const std::vector<int>& on = {}) {
-    perf_metagroup_control arg{};
-    const auto mask = cpu_words(on);
-    arg.size = sizeof(arg);
-    arg.op = op;
-    arg.cpus = on.empty() ? 0 : address(mask.data());
-    arg.nr_words = on.empty() ? 0 : static_cast<__u32>(mask.size());
-    REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_CONTROL, &arg) == 0);
-    return arg;
-}
-
 // Two sets on all CPUs, and a perf group.
 struct ControlWorld {
     std::vector<int> cpus = online_cpus();
@@ -41,7 +29,14 @@ struct ControlWorld {
     bool is_group(std::size_t member) const { return member == cpus.size(); }
 
     perf_metagroup_control control(unsigned op, const std::vector<int>& on = {}) const {
-        return control_sets(meta, op, on);
+        perf_metagroup_control arg{};
+        const auto mask = cpu_words(on);
+        arg.size = sizeof(arg);
+        arg.op = op;
+        arg.cpus = on.empty() ? 0 : address(mask.data());
+        arg.nr_words = on.empty() ? 0 : static_cast<__u32>(mask.size());
+        REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_CONTROL, &arg) == 0);
+        return arg;
     }
     std::vector<Frame> frames() const { return read_framed(meta).frames; }
 };
