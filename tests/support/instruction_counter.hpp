@@ -43,7 +43,7 @@ inline std::optional<std::uint64_t> step_through(pid_t child) {
 // step (ptrace(2)): the same number each time, on any machine. Nothing if processes may not be
 // traced, or if this code is not optimized, or instrumented.
 inline std::optional<std::uint64_t> count_instructions(const std::function<void()>& work) {
-#if !defined(__OPTIMIZE__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if !defined(METAGROUP_OPTIMIZED) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return std::nullopt;
 #endif
     const pid_t child = ::fork();

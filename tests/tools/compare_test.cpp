@@ -151,21 +151,21 @@ void verify(const std::function<Values(const Values&)>& twist) {
 
 }  // namespace
 
-TEST_CASE("the benchmark explains itself and its methods") {
+TEST_CASE("the benchmark explains itself and its methods", "[bench]") {
     const Outcome outcome = run_bench("--help");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("--cpus") && ContainsSubstring("--targets") &&
                                  ContainsSubstring("per_fd") && ContainsSubstring("sampling"));
 }
 
-TEST_CASE("the benchmark refuses unknown options and methods") {
+TEST_CASE("the benchmark refuses unknown options and methods", "[bench]") {
     CHECK(run_bench("--nonsense").status != 0);
     CHECK_THAT(run_bench("--methods=telepathy").text, ContainsSubstring("telepathy"));
     CHECK_THAT(run_bench("--events=99").text, ContainsSubstring("--events"));
     CHECK_THAT(run_bench("--benchmark_nonsense=1").text, ContainsSubstring("--benchmark_nonsense"));
 }
 
-TEST_CASE("every method delivers true counts and its costs", "[module]") {
+TEST_CASE("every method delivers true counts and its costs", "[module][bench]") {
     const bool idle = GENERATE(true, false);
     const std::string targets = idle ? "idle" : "busy";
     const Outcome outcome = run_bench(
@@ -201,7 +201,7 @@ TEST_CASE("every method delivers true counts and its costs", "[module]") {
     }
 }
 
-TEST_CASE("the benchmark takes several shapes and other events", "[module]") {
+TEST_CASE("the benchmark takes several shapes and other events", "[module][bench]") {
     const std::string events = GENERATE("1", "8");
     const std::string groups = GENERATE("1", "3");
     const Outcome shapes = run_bench(
@@ -220,7 +220,7 @@ TEST_CASE("the benchmark takes several shapes and other events", "[module]") {
     CHECK_THAT(other.text, ContainsSubstring("per_fd/busy/cpus:1/events:2/groups:1"));
 }
 
-TEST_CASE("without the module its methods are skipped with the reason", "[no-module]") {
+TEST_CASE("without the module its methods are skipped with the reason", "[no-module][bench]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
     const Outcome outcome =
         run_bench("--cpus=0 --methods=null_syscall,raw --time=0 --benchmark_repetitions=1");
