@@ -51,7 +51,8 @@ static void mg_control_offline(struct mg_group *group, const struct mg_control *
 			       int cpu)
 {
 	local_irq_disable();
-	mg_control_members(&group->cpus.on_cpu[cpu], control, -1, mg_perf_clock(cpu));
+	mg_control_members(&group->cpus.on_cpu[cpu], control, MG_OTHER_CPU,
+			   mg_perf_clock(cpu));
 	local_irq_enable();
 }
 

@@ -185,9 +185,7 @@ static int mg_exports_read(const struct mg_member *member, int cpu, u64 *counts)
 	if (ret >= 0)
 		mg_write_payload(member->plan, ctx, mg_perf_clock(cpu), payload);
 	mg_plan_unlock(ctx);
-	if (ret < 0)
-		return ret;
-	if (status != PERF_METAGROUP_OK)
+	if (ret < 0 || status != PERF_METAGROUP_OK)
 		return -ENODATA;
 	mg_view_apply(member->view, counter, payload);
 	memcpy(counts, payload + counter->count_word, counter->nr_kernel * sizeof(*counts));

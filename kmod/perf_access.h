@@ -24,6 +24,9 @@
 /* A new bit of read_format would change the payload. */
 static_assert(PERF_FORMAT_MAX == 1U << 5);
 
+/* In place of a CPU: read as from another one. No event->oncpu has it; -1 is an event that is off. */
+#define MG_OTHER_CPU	(-2)
+
 struct mg_member;
 
 /**
@@ -118,7 +121,8 @@ struct mg_count {
  * @transaction:	pmu->start_txn() and pmu->commit_txn() are needed
  * @idle_stable:	no count changes while the CPU is idle
  * @reads:		events whose pmu->read() has an effect
- * @clocks:		cpu-clock and task-clock events, see mg_write_clocks()
+ * @clocks:		cpu-clock and task-clock events of groups that do not sample, see
+ *			mg_write_clocks()
  * @events:		all events, the leader first
  * @counter:		the counter of @leader; constant
  * @counts:		events that are not in @clocks

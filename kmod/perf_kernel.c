@@ -98,15 +98,10 @@ int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason)
 	return err;
 }
 
-/*
- * The lock of the context that @event is on, in place of @locked. No two are held
- * at once: they are of one class.
- */
+/* The lock of @ctx in place of that of @locked. No two are held at once: they are of one class. */
 static __always_inline struct perf_event_context *
-mg_relock(struct perf_event_context *locked, const struct perf_event *event)
+mg_relock(struct perf_event_context *locked, struct perf_event_context *ctx)
 {
-	struct perf_event_context *ctx = READ_ONCE(event->ctx);
-
 	if (unlikely(ctx != locked)) {
 		raw_spin_unlock(&locked->lock);
 		raw_spin_lock(&ctx->lock);
@@ -346,16 +341,18 @@ void mg_kernel_plan(struct mg_plan *plan)
 /**
  * mg_kernel_refresh - bring the counts of kernel events up to date
  * @plan:	their plan
- * @ctx:	context of the first one, whose lock is held, and held again at the end
- * @cpu:	this CPU, or -1 if they are to be read as from another CPU
+ * @ctx:	the context that mg_plan_lock() has locked; it is locked again at the end
+ * @cpu:	this CPU, or MG_OTHER_CPU
  * @status:	result: status of all together
  *
  * Context: Interrupts are off. Takes ctx->lock of other contexts.
- * Return: an enum mg_scope, or -EBUSY if this CPU cannot read an event that counts.
+ * Return: an enum mg_scope; -EBUSY if this CPU cannot read an event that counts; or
+ * -EAGAIN if the first event is not on @ctx any more, so that its times are not to be read.
  */
-int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *const ctx, int cpu,
 		      u32 *status) __must_hold(&ctx->lock)
 {
+	struct perf_event_context *locked = ctx;
 	int own_cpu = plan->counter->cpu;
 	int scope = MG_SCOPE_ANY;
 	u32 i, one;
@@ -364,7 +361,7 @@ int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx
 	for (i = 0; i < plan->nr_events; i++) {
 		struct perf_event *event = plan->events[i];
 
-		ctx = mg_relock(ctx, event);
+		locked = mg_relock(locked, READ_ONCE(event->ctx));
 		if (likely(mg_event_is_active(event) && event->oncpu == cpu)) {
 			if (plan->reads[i])
 				event->pmu->read(event);
@@ -372,7 +369,7 @@ int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx
 				scope = plan->scope;
 			continue;
 		}
-		one = mg_kernel_status(event, ctx, own_cpu);
+		one = mg_kernel_status(event, locked, own_cpu);
 		*status = mg_worse_status(*status, one);
 		if (one != PERF_METAGROUP_OK || !mg_event_needs_read(event))
 			continue;
@@ -381,6 +378,9 @@ int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx
 		else
 			scope = -EBUSY;
 	}
-	mg_relock(ctx, plan->leader);
+	/* Its PMU may have moved the first event meanwhile; the caller unlocks @ctx. */
+	mg_relock(locked, ctx);
+	if (unlikely(READ_ONCE(plan->leader->ctx) != ctx))
+		return -EAGAIN;
 	return *status == PERF_METAGROUP_ERROR ? MG_SCOPE_ANY : scope;
 }

@@ -57,7 +57,7 @@ static int mg_update_elsewhere(const struct mg_member *member,
  * mg_update_any - bring the counts of a member in any state up to date
  * @member:	the member
  * @ctx:	the context that mg_plan_lock() has locked
- * @cpu:	this CPU, or -1 if the member is to be read as from another CPU
+ * @cpu:	this CPU, or MG_OTHER_CPU
  * @status:	result: PERF_METAGROUP_OK, ...
  *
  * Context: ctx->lock is held, interrupts are off.
@@ -147,7 +147,7 @@ int mg_read_failed(struct mg_member *member, const struct mg_now *now,
  * mg_read_any - read a member in any state
  * @member:	the member
  * @ctx:	the context that mg_plan_lock() has locked
- * @cpu:	this CPU, or -1 if the member is to be read as from another CPU
+ * @cpu:	this CPU, or MG_OTHER_CPU
  * @now:	current time
  * @sink:	where its record is
  *
@@ -185,7 +185,7 @@ int mg_read_remote(struct mg_member *member, int cpu, const struct mg_now *now,
 	int ret;
 
 	/* A member that was moved to this CPU no longer belongs to @cpu. */
-	ret = mg_read_any(member, ctx, smp_processor_id() == cpu ? cpu : -1, now, sink);
+	ret = mg_read_any(member, ctx, smp_processor_id() == cpu ? cpu : MG_OTHER_CPU, now, sink);
 	mg_plan_unlock(ctx);
 	return ret;
 }
@@ -208,7 +208,7 @@ int mg_read_idle(struct mg_member *member, const struct mg_now *now,
 	u32 status;
 	int ret;
 
-	ret = mg_update_any(member, ctx, -1, &status);
+	ret = mg_update_any(member, ctx, MG_OTHER_CPU, &status);
 	if (ret == -EBUSY && mg_counts_on(plan, member->cpu)) {
 		status = PERF_METAGROUP_IDLE;
 		now = idle_now;

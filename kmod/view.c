@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/atomic.h>
 #include <linux/bits.h>
+#include <linux/errno.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/overflow.h>
@@ -99,7 +100,7 @@ void mg_view_destroy(struct mg_view *view)
  * @view:	the view
  * @plan:	plan of the events
  * @ctx:	context of the first event, whose lock is held
- * @cpu:	this CPU, or -1 if they are to be read as from another CPU
+ * @cpu:	this CPU, or MG_OTHER_CPU
  * @status:	result
  *
  * Context: Interrupts are off.
@@ -209,7 +210,7 @@ static void mg_view_reset(struct mg_view *view, const struct mg_counter *counter
  * @view:	the view
  * @plan:	plan of the events
  * @op:		MG_VIEW_*
- * @cpu:	this CPU, or -1 if the CPU of the events is offline
+ * @cpu:	this CPU, or MG_OTHER_CPU if the CPU of the events is offline
  * @clock:	current time, perf_clock()
  *
  * Context: Interrupts are off. Takes ctx->lock.
@@ -221,7 +222,11 @@ void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_v
 	struct mg_times times;
 	u32 status;
 
-	mg_kernel_refresh(plan, ctx, cpu, &status);
+	/* Once at most: a move waits for RCU, and so for interrupts to be on again. */
+	while (mg_kernel_refresh(plan, ctx, cpu, &status) == -EAGAIN) {
+		mg_plan_unlock(ctx);
+		ctx = mg_plan_lock(plan);
+	}
 	times = mg_plan_times(plan, ctx, clock);
 	mg_write_counts(plan, view->payload);
 	mg_write_clocks(plan, ctx, clock, view->payload);

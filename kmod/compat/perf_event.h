@@ -74,11 +74,13 @@ static inline void mg_compat_copy_configs(struct perf_event_attr *to,
 #endif
 }
 
-/* The CPU to read an active @event on: this one, or @event_cpu. */
+/* The CPU to read an active @event on: this one, or @event_cpu, which may be -1. */
 static inline int __perf_event_read_cpu(const struct perf_event *event, int event_cpu)
 {
 	int local_cpu = smp_processor_id();
 
+	if ((unsigned int)event_cpu >= nr_cpu_ids)
+		return event_cpu;
 	if (mg_compat_in_scope(event, event_cpu, local_cpu))
 		return local_cpu;
 	if (event->group_caps & PERF_EV_CAP_READ_ACTIVE_PKG &&
