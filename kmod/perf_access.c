@@ -226,18 +226,15 @@ void mg_plan_free(struct mg_plan *plan)
 	kvfree(plan);
 }
 
-/**
- * mg_event_needs_read - check whether only pmu->read() brings a count up to date
- * @event:	an event whose PMU is registered
- *
+/*
  * Events of the listed types count in software. cpu-clock and task-clock have
- * PMUs of other types.
- *
- * Return: true if so.
+ * PMUs of other types. Who holds the wrong lock may find that the PMU is gone.
  */
-bool mg_event_needs_read(const struct perf_event *event)
+static bool mg_pmu_needs_read(const struct pmu *pmu)
 {
-	switch (event->pmu->type) {
+	if (!pmu)
+		return false;
+	switch (pmu->type) {
 	case PERF_TYPE_SOFTWARE:
 	case PERF_TYPE_TRACEPOINT:
 	case PERF_TYPE_BREAKPOINT:
@@ -247,46 +244,75 @@ bool mg_event_needs_read(const struct perf_event *event)
 	}
 }
 
+/**
+ * mg_event_needs_read - check whether only pmu->read() brings a count up to date
+ * @event:	an event whose PMU is registered
+ *
+ * Return: true if so.
+ */
+bool mg_event_needs_read(const struct perf_event *event)
+{
+	return mg_pmu_needs_read(READ_ONCE(event->pmu));
+}
+
 /* Later kernels rewrite attr.type to that of the clock's own PMU, which has a name. */
 static bool mg_event_is_named_clock(const struct perf_event *event, u64 config, const char *name)
 {
-	const struct pmu *pmu = event->pmu;
+	const struct pmu *pmu = READ_ONCE(event->pmu);
 
 	if (event->attr.config != config)
 		return false;
 	return event->attr.type == PERF_TYPE_SOFTWARE ||
-	       (!pmu->module && pmu->name && !strcmp(pmu->name, name));
+	       (pmu && !pmu->module && pmu->name && !strcmp(pmu->name, name));
 }
 
 /**
- * mg_event_is_clock - check whether mg_write_clocks() can write the count
+ * mg_event_is_clock - check whether an event is cpu-clock or task-clock
  * @event:	an event
- *
- * A sampling clock is excluded: the handler of its timer may stop and start it.
  *
  * Return: true if so.
  */
 bool mg_event_is_clock(const struct perf_event *event)
 {
-	return !event->attr.sample_period &&
-	       (mg_event_is_named_clock(event, PERF_COUNT_SW_CPU_CLOCK, "cpu_clock") ||
-		mg_event_is_named_clock(event, PERF_COUNT_SW_TASK_CLOCK, "task_clock"));
+	return mg_event_is_named_clock(event, PERF_COUNT_SW_CPU_CLOCK, "cpu_clock") ||
+	       mg_event_is_named_clock(event, PERF_COUNT_SW_TASK_CLOCK, "task_clock");
 }
 
 /*
- * Sizes of the arrays of a plan while it is made. They are local to the maker,
+ * Return true if an event of the group samples. perf throttles it: since 6.16 it stops
+ * all events of the group, and starts them later, without an update of their counts. What
+ * a clock has counted since the last one is dropped then, so it must not have been shown:
+ * such clocks are read by pmu->read(), which writes what it shows.
+ */
+static bool mg_group_samples(struct perf_event *leader)
+{
+	struct perf_event *event = leader;
+	int left = leader->nr_siblings;
+
+	do {
+		if (event->attr.sample_period)
+			return true;
+		event = list_next_entry(event, sibling_list);
+	} while (left-- > 0 && event != leader);
+	return false;
+}
+
+/*
+ * Of a plan while it is made. The sizes of its arrays are local to the maker,
  * so that two CPUs that make a plan at once, because one of them holds the wrong
  * lock, both stay within the arrays.
  */
-struct mg_plan_size {
+struct mg_plan_making {
+	bool samples;
 	u16 present, reads, clocks, counts;
 };
 
 static void mg_plan_add(struct mg_plan *plan, struct perf_event *event,
-			enum mg_place place, struct mg_plan_size *size)
+			enum mg_place place, struct mg_plan_making *making)
 {
+	const struct pmu *pmu = READ_ONCE(event->pmu);
 	const struct mg_counter *counter = plan->counter;
-	u32 index = size->present++;
+	u32 index = making->present++;
 	struct mg_count count = {
 		.event = event,
 		.word = counter->count_word + index * counter->stride,
@@ -295,19 +321,19 @@ static void mg_plan_add(struct mg_plan *plan, struct perf_event *event,
 	bool clock = false;
 
 	/* The PMU of an event without a context may be gone. */
-	if (place == MG_INSTALLED && mg_event_needs_read(event)) {
+	if (place == MG_INSTALLED && mg_pmu_needs_read(pmu)) {
 		/* Uncore, msr and clock events count while the CPU is idle. */
-		if (event->pmu->task_ctx_nr != perf_hw_context)
+		if (pmu->task_ctx_nr != perf_hw_context)
 			plan->idle_stable = false;
-		clock = mg_event_is_clock(event);
+		clock = !making->samples && mg_event_is_clock(event);
 		if (!clock)
-			plan->reads[size->reads++] = event;
+			plan->reads[making->reads++] = event;
 	}
 	plan->events[index] = event;
 	if (clock)
-		plan->clocks[size->clocks++] = count;
+		plan->clocks[making->clocks++] = count;
 	else
-		plan->counts[size->counts++] = count;
+		plan->counts[making->counts++] = count;
 }
 
 /* True if mg_write_plain() can write the payload: both times, no special case. */
@@ -351,7 +377,7 @@ int mg_plan_make(struct mg_plan *plan, enum mg_place place)
 	struct perf_event *leader = plan->leader;
 	struct perf_event *event = leader;
 	u32 nr_events = mg_counter_nr_events(counter);
-	struct mg_plan_size size = { };
+	struct mg_plan_making making = { .samples = mg_group_samples(leader) };
 
 	if (nr_events > plan->capacity)
 		return -EMSGSIZE;
@@ -364,13 +390,13 @@ int mg_plan_make(struct mg_plan *plan, enum mg_place place)
 	plan->nr_events = nr_events;
 	plan->idle_stable = true;
 	do {
-		mg_plan_add(plan, event, place, &size);
+		mg_plan_add(plan, event, place, &making);
 		event = list_next_entry(event, sibling_list);
-	} while (size.present < nr_events && event != leader);
-	plan->nr_present = size.present;
-	plan->nr_reads = size.reads;
-	plan->nr_clocks = size.clocks;
-	plan->nr_counts = size.counts;
+	} while (making.present < nr_events && event != leader);
+	plan->nr_present = making.present;
+	plan->nr_reads = making.reads;
+	plan->nr_clocks = making.clocks;
+	plan->nr_counts = making.counts;
 	plan->scope = mg_plan_scope(plan);
 	plan->plain = plan->scope == MG_SCOPE_CPU && mg_counter_is_plain(counter);
 	/* Groups that count in software need no transaction. */
