@@ -117,8 +117,8 @@ static void mg_frames_wipe(struct mg_frames *frames, const struct mg_member *mem
 	for (copy = 0; copy < 2; copy++) {
 		if (snapshot->laid_out[copy] != snapshot->layout)
 			mg_snapshot_clear(snapshot, copy);
-		else if (member->offset)
-			memset(snapshot->copy[copy] + member->offset, 0,
+		else if (member->offset[copy])
+			memset(snapshot->copy[copy] + member->offset[copy], 0,
 			       mg_member_frame_size(member));
 	}
 }
@@ -202,14 +202,13 @@ static void mg_record_copy(struct perf_metagroup_record *to,
  * mg_frames_lay_out - lay out the copy that is written next
  * @frames:	the members
  *
- * Records of the published copy are kept if its frames are where mg_member.offset
- * says.
+ * Records of the published copy are kept, if it has frames.
  */
 void mg_frames_lay_out(struct mg_frames *frames)
 {
 	struct mg_snapshot *snapshot = &frames->snapshot;
 	unsigned int next = mg_snapshot_next(snapshot);
-	bool keep = !frames->relayout && snapshot->laid_out[!next] == snapshot->layout;
+	const struct perf_metagroup_snapshot *published = snapshot->copy[!next];
 	struct perf_metagroup_snapshot *head = snapshot->copy[next];
 	u32 offset = MG_SNAPSHOT_HEAD;
 	u32 stride = 0;
@@ -221,10 +220,10 @@ void mg_frames_lay_out(struct mg_frames *frames)
 		struct perf_metagroup_record *record = snapshot->copy[next] + offset;
 
 		mg_record_init(member, record);
-		if (keep)
-			mg_record_copy(record, snapshot->copy[!next] + member->offset);
+		if (published->count)
+			mg_record_copy(record, snapshot->copy[!next] + member->offset[!next]);
 		member->written[next] = MG_NOTHING_WRITTEN;
-		member->offset = offset;
+		member->offset[next] = offset;
 		offset += record->frame;
 		if (!i)
 			stride = record->frame;
@@ -252,8 +251,12 @@ static void mg_frames_copy(struct mg_frames *frames)
 	memcpy(snapshot->copy[next], snapshot->copy[!next], snapshot->used[!next]);
 	snapshot->used[next] = snapshot->used[!next];
 	snapshot->laid_out[next] = snapshot->laid_out[!next];
-	for (i = 0; i < frames->nr_members; i++)
-		frames->members[i]->written[next] = frames->members[i]->written[!next];
+	for (i = 0; i < frames->nr_members; i++) {
+		struct mg_member *member = frames->members[i];
+
+		member->written[next] = member->written[!next];
+		member->offset[next] = member->offset[!next];
+	}
 }
 
 /**
@@ -287,7 +290,7 @@ void mg_frames_carry_over(struct mg_frames *frames, struct mg_member *member)
 	struct mg_snapshot *snapshot = &frames->snapshot;
 	unsigned int next = mg_snapshot_next(snapshot);
 
-	mg_record_copy(snapshot->copy[next] + member->offset,
-		       snapshot->copy[!next] + member->offset);
+	mg_record_copy(snapshot->copy[next] + member->offset[next],
+		       snapshot->copy[!next] + member->offset[!next]);
 	member->written[next] = member->written[!next];
 }

@@ -47,7 +47,7 @@ static inline struct mg_sink mg_frames_sink(const struct mg_frames *frames)
 	return (struct mg_sink){ .base = frames->snapshot.copy[next], .copy = next };
 }
 
-/* Return true if that copy has the frames where mg_member.offset says. */
+/* Return true if that copy has the current layout. */
 static inline bool mg_frames_are_laid_out(const struct mg_frames *frames)
 {
 	const struct mg_snapshot *snapshot = &frames->snapshot;

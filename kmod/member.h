@@ -11,11 +11,11 @@
  * struct mg_member - a counter as one meta-group sees it
  * @plan:	how to read the counter; replaced under mg_group.mutex and mg_cpu.lock
  * @next:	next member on the same CPU; as mg_cpu.first
- * @offset:	of the frame in a copy of the snapshot; mg_group.mutex
+ * @offset:	of the frame in each copy of the snapshot; mg_group.mutex
  * @error:	why the record is STALE, or 0; sweep
+ * @cpu:	CPU whose list the member is on; mg_group.mutex
  * @written:	for each copy of the snapshot: generation of the plan whose
  *		constants are in the frame, or MG_NOTHING_WRITTEN; sweep
- * @cpu:	CPU whose list the member is on; mg_group.mutex
  * @id:		number; mg_group.mutex, constant once attached
  * @counter:	where the counts come from; a reference, replaced as @plan
  * @view:	what is shown of kernel events; NULL for a group; constant
@@ -31,10 +31,10 @@
 struct mg_member {
 	struct mg_plan *plan;
 	struct mg_member *next;
-	u32 offset;
+	u32 offset[2];
 	int error;
-	u64 written[2];
 	int cpu;
+	u64 written[2];
 	u32 id;
 	struct mg_counter *counter;
 	struct mg_view *view;

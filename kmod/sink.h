@@ -10,7 +10,7 @@
 /**
  * struct mg_sink - where a CPU writes the records of its members
  * @base:	memory that has a frame at offset mg_member.offset for each member
- * @copy:	index of that memory in mg_member.written
+ * @copy:	index of that memory in mg_member.offset and mg_member.written
  *
  * The sink of a sweep is one copy of the snapshot, see mg_frames_sink().
  */
@@ -23,7 +23,7 @@ struct mg_sink {
 static inline struct perf_metagroup_record *
 mg_sink_record(const struct mg_sink *sink, const struct mg_member *member)
 {
-	return sink->base + member->offset;
+	return sink->base + member->offset[sink->copy];
 }
 
 /* The record of a member of a set. */

@@ -218,6 +218,28 @@ TEST_CASE("A sweep of a moved member's old CPU finds its new CPU") {
     REQUIRE(there.frames[0].record.status == PERF_METAGROUP_OK);
 }
 
+TEST_CASE("A sweep of some CPUs keeps the records of others if groups grow at two of its attempts") {
+    if (online_cpus().size() < 3) SKIP("needs three CPUs");
+    EventGroup moving = group_of(0, {testpmu_or_skip(kFull)});
+    EventGroup growing = open_group(0, kFull, 1, true);
+    const EventGroup kept = open_group(2, kFull, 1, true);
+    const Meta meta(moving, growing, kept);
+    REQUIRE(meta.sweep() == 0);
+
+    for (EventGroup* group : {&moving, &growing})
+        while (group->fds.size() < 100)
+            group->add(software_event(PERF_COUNT_SW_DUMMY, kFull), 0);
+    testpmu_move(0, 1);
+    // The first attempt finds that one has grown and that the other one is on CPU 1, the second one that
+    // the other one has grown as well.
+    REQUIRE(meta.sweep_on({0, 1}) == 0);
+    const Framed framed = Mapping(meta).framed();
+    REQUIRE(framed.frames[0].payload.size() == moving.read().size());
+    REQUIRE(framed.frames[1].payload == growing.read());
+    REQUIRE(framed.frames[2].record.status == PERF_METAGROUP_OFF);
+    REQUIRE(framed.frames[2].payload == kept.read());
+}
+
 TEST_CASE("A group that has grown is read whole by a sweep of its CPU") {
     EventGroup group = open_group(1, kFull, 1, true);
     const EventGroup other = open_group(0, kFull, 1, true);
