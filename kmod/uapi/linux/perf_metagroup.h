@@ -176,9 +176,14 @@ struct perf_metagroup_snapshot {
  * @status:		PERF_METAGROUP_OK, ...
  * @member:		number of the member, see struct perf_metagroup_attach
  * @cpu:		CPU of the member
- * @time:		when the member was read, CLOCK_MONOTONIC in ns
+ * @time:		when its CPU began to read its members, CLOCK_MONOTONIC in ns
  * @read_format:	read_format of the leader, which describes the payload
  * @size:		bytes of the payload
+ *
+ * All members that a CPU reads in a sweep have the same @time, which is also when
+ * total_time_enabled and total_time_running of their payloads end; their counts
+ * are read one after the other from then on. A member that is read from another
+ * CPU has a @time of its own.
  *
  * @time is never after perf_metagroup_snapshot.end. It is before .begin only if
  * the status is IDLE or the CPU was not swept. A later version may enlarge the
