@@ -254,7 +254,7 @@ void mg_cpu_read(void *info)
 	if (unlikely(!(result & MG_SOME_NEED_CPU)))
 		cpumask_clear_cpu(cpu, cpus->running);
 
-	/* Pairs with the smp_cond_load_acquire() of mg_sweep_broadcast(). */
+	/* Pairs with the smp_cond_load_acquire() of mg_sweep_wait(). */
 	smp_store_release(&on_cpu->done, cpus->round);
 }
 

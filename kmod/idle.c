@@ -5,17 +5,25 @@
  * on.
  */
 #include <linux/errno.h>
+#include <linux/jiffies.h>
 #include <linux/mutex.h>
 #include <linux/rculist.h>
 #include <linux/tracepoint.h>
 #include <trace/events/power.h>
 
+#include "compat/workqueue.h"
 #include "idle.h"
 
 /* Bounds of the work before a CPU enters idle, for all together. */
 #define MG_MAX_IDLE		64	/* quiet meta-groups and streams */
 #define MG_MAX_IDLE_MEMBERS	64	/* members that are visited */
 #define MG_MAX_IDLE_EVENTS	64	/* events that are read */
+
+/*
+ * The probe stays for this time without a user: registering and unregistering it
+ * patches code, which interrupts all CPUs.
+ */
+#define MG_IDLE_LINGER		(5 * HZ)
 
 static DEFINE_MUTEX(mg_idle_mutex);	/* nests inside mg_group.mutex */
 static LIST_HEAD(mg_idle_list);		/* mg_idle_mutex; readers: RCU */
@@ -37,6 +45,18 @@ static void mg_idle_probe(void *data, unsigned int state, unsigned int cpu)
 			idle->enter(idle, cpu, &budget);
 	}
 }
+
+static void mg_idle_unregister(struct work_struct *work)
+{
+	mutex_lock(&mg_idle_mutex);
+	if (mg_idle_registered && !mg_nr_idle) {
+		unregister_trace_cpu_idle(mg_idle_probe, NULL);
+		mg_idle_registered = false;
+	}
+	mutex_unlock(&mg_idle_mutex);
+}
+
+static DECLARE_DELAYED_WORK(mg_idle_work, mg_idle_unregister);
 
 /**
  * mg_idle_init - initialize; CPUs do not call it yet
@@ -72,10 +92,6 @@ int mg_idle_join(struct mg_idle *idle)
 		err = -EUSERS;
 		goto unlock;
 	}
-	/*
-	 * The probe stays until the module is unloaded: registering and
-	 * unregistering it patches code, which interrupts all CPUs.
-	 */
 	if (!mg_idle_registered) {
 		err = register_trace_cpu_idle(mg_idle_probe, NULL);
 		if (err)
@@ -106,7 +122,8 @@ bool mg_idle_leave(struct mg_idle *idle)
 
 	mutex_lock(&mg_idle_mutex);
 	list_del_rcu(&idle->list);
-	mg_nr_idle--;
+	if (!--mg_nr_idle)
+		mod_delayed_work(system_dfl_wq, &mg_idle_work, MG_IDLE_LINGER);
 	mutex_unlock(&mg_idle_mutex);
 
 	/* Outside the mutex, so that others do not wait. */
@@ -122,8 +139,7 @@ bool mg_idle_leave(struct mg_idle *idle)
  */
 void mg_idle_exit(void)
 {
-	if (mg_idle_registered) {
-		unregister_trace_cpu_idle(mg_idle_probe, NULL);
-		tracepoint_synchronize_unregister();
-	}
+	cancel_delayed_work_sync(&mg_idle_work);
+	mg_idle_unregister(NULL);
+	tracepoint_synchronize_unregister();
 }

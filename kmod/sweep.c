@@ -64,7 +64,7 @@ static void mg_sweep_ipi_mask(struct mg_group *group)
  * Number the next broadcast. When the number wraps, mg_cpu.done is reset, so that
  * no CPU that was not interrupted for 2^32 broadcasts seems to have completed it.
  */
-static u32 mg_sweep_next_round(struct mg_cpus *cpus)
+static void mg_sweep_next_round(struct mg_cpus *cpus)
 {
 	unsigned int cpu;
 
@@ -73,25 +73,36 @@ static u32 mg_sweep_next_round(struct mg_cpus *cpus)
 			cpus->on_cpu[cpu].done = 0;
 		cpus->round = 1;
 	}
-	return cpus->round;
+}
+
+/* Interrupt all targets that are online. */
+static void mg_sweep_send(struct mg_group *group)
+{
+	mg_sweep_next_round(&group->cpus);
+
+	/* CPUs cannot leave cpu_online_mask while preemption is disabled. */
+	preempt_disable();
+	if (unlikely(!cpumask_subset(group->targets, cpu_online_mask)))
+		mg_sweep_offline(group);
+	on_each_cpu_mask(group->targets, mg_cpu_read, &group->cpus, false);
+	preempt_enable();
 }
 
 /*
- * Interrupt all targets and wait for their handlers. on_each_cpu_mask() could
- * wait, but it would search the mask for each CPU and read one more cache line
- * per CPU. When the first handlers are done long before the last one is started,
- * this is the longest part of a sweep. The acquire makes all writes of handlers
- * visible.
+ * Wait for the handlers of all targets. on_each_cpu_mask() could wait, but it
+ * would search the mask for each CPU, read one more cache line per CPU, and not
+ * let tasks of higher priority run. When the first handlers are done long before
+ * the last one is started, this is the longest part of a sweep. The acquire makes
+ * all writes of handlers visible. A CPU that goes offline meanwhile runs its
+ * handler before.
  */
-static void mg_sweep_broadcast(struct mg_group *group)
+static void mg_sweep_wait(const struct mg_group *group)
 {
 	const unsigned long *masks = cpumask_bits(group->targets);
-	u32 round = mg_sweep_next_round(&group->cpus);
-	struct mg_cpu *on_cpu = group->cpus.on_cpu;
+	const struct mg_cpu *on_cpu = group->cpus.on_cpu;
+	u32 round = group->cpus.round;
 	unsigned long left;
 	unsigned int i;
-
-	on_each_cpu_mask(group->targets, mg_cpu_read, &group->cpus, false);
 
 	for (i = 0; i < BITS_TO_LONGS(nr_cpu_ids); i++, on_cpu += BITS_PER_LONG) {
 		for (left = masks[i]; left; left &= left - 1)
@@ -150,12 +161,8 @@ static u64 mg_sweep_once(struct mg_group *group)
 	if (group->mode & PERF_METAGROUP_MODE_QUIET)
 		mg_sweep_idle(group);
 
-	/* CPUs cannot leave cpu_online_mask while preemption is disabled. */
-	preempt_disable();
-	if (unlikely(!cpumask_subset(group->targets, cpu_online_mask)))
-		mg_sweep_offline(group);
-	mg_sweep_broadcast(group);
-	preempt_enable();
+	mg_sweep_send(group);
+	mg_sweep_wait(group);
 
 	end = ktime_get_ns();
 	/* perf_clock() may be ahead on another CPU, by @window at most. */

@@ -159,6 +159,13 @@ unsigned testpmu_largest_group() {
     return events;
 }
 
+bool testpmu_idle_is_probed() {
+    std::ifstream file(kTestpmuParameters + "idle_probed");
+    bool probed = false;
+    if (!(file >> probed)) throw std::runtime_error("metagroup_testpmu has no idle_probed");
+    return probed;
+}
+
 void testpmu_set_update_time(unsigned microseconds) {
     set_testpmu("update_us", std::to_string(microseconds));
 }

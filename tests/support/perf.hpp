@@ -89,6 +89,9 @@ struct TestpmuCounters {
 void testpmu_forget_groups();
 unsigned testpmu_largest_group();
 
+// The tracepoint cpu_idle has a probe.
+bool testpmu_idle_is_probed();
+
 void testpmu_set_read_error(int error);
 void testpmu_set_update_time(unsigned microseconds);
 // The time that metagroup_core takes to update a count; at the end 0 again, the default.

@@ -8,7 +8,9 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <fstream>
 #include <functional>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -23,6 +25,15 @@ inline bool is_real_time_kernel() {
     utsname system{};
     ::uname(&system);
     return std::string_view(system.version).find("PREEMPT_RT") != std::string_view::npos;
+}
+
+// A task of higher priority interrupts others in the kernel as well. Debian's kernels without
+// PREEMPT_RT decide it when they boot (preempt=full).
+inline bool is_preemptible_kernel() {
+    std::string models;
+    std::getline(std::ifstream("/sys/kernel/debug/sched/preempt"), models);
+    return is_real_time_kernel() || models.find("(full)") != std::string::npos ||
+           models.find("(lazy)") != std::string::npos;
 }
 
 // A CPU executes a real-time thread, which calls `first` before it spins, until the end of this or

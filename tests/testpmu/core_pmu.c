@@ -115,13 +115,24 @@ static struct pmu core_pmu = {
 };
 
 /* Not exported, but on the list of all tracepoints. */
-static struct tracepoint *core_switch;
+static struct tracepoint *core_switch, *core_idle;
 
-static void core_find_switch(struct tracepoint *tracepoint, void *data)
+static void core_find_tracepoint(struct tracepoint *tracepoint, void *data)
 {
 	if (!strcmp(tracepoint->name, "sched_switch"))
 		core_switch = tracepoint;
+	if (!strcmp(tracepoint->name, "cpu_idle"))
+		core_idle = tracepoint;
 }
+
+static int core_get_idle_probed(char *text, const struct kernel_param *param)
+{
+	return sprintf(text, "%d\n", !!rcu_access_pointer(core_idle->funcs));
+}
+
+static const struct kernel_param_ops core_idle_probed_ops = { .get = core_get_idle_probed };
+module_param_cb(idle_probed, &core_idle_probed_ops, NULL, 0400);
+MODULE_PARM_DESC(idle_probed, "the tracepoint cpu_idle has a probe");
 
 static void core_unprobe(void)
 {
@@ -133,8 +144,8 @@ int core_pmu_register(void)
 {
 	int err;
 
-	for_each_kernel_tracepoint(core_find_switch, NULL);
-	if (!core_switch)
+	for_each_kernel_tracepoint(core_find_tracepoint, NULL);
+	if (!core_switch || !core_idle)
 		return -ENOENT;
 	err = tracepoint_probe_register(core_switch, core_switch_probe, NULL);
 	if (err)

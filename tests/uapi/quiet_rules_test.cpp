@@ -43,6 +43,19 @@ std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
 
 }  // namespace
 
+TEST_CASE("Quiet: CPUs call nothing on their way to idle some seconds after the last quiet meta-group") {
+    core_or_skip(kFormat);
+    {
+        const Meta meta;
+        REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
+        REQUIRE(testpmu_idle_is_probed());
+    }
+    REQUIRE(wait_until([] { return !testpmu_idle_is_probed(); }));
+    const Meta meta;
+    REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
+    REQUIRE(testpmu_idle_is_probed());
+}
+
 TEST_CASE("Quiet: a counter that continues in idle is current, alone or in a group") {
     const bool grouped = GENERATE(false, true);
     const char* const name = GENERATE("cpu-clock", "metagroup_test", "msr");

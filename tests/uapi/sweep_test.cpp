@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "fixtures.hpp"
+#include "support/real_time.hpp"
 
 using namespace metagroup::test;
 
@@ -273,4 +274,28 @@ TEST_CASE("A sweep into a buffer is refused on a write-only handle") {
     std::array<unsigned char, 4096> buffer{};
     REQUIRE(write_only.sweep(perf_metagroup_sweep{}) == 0);
     REQUIRE(write_only.sweep(sweep_of({}, buffer)) == -EBADF);
+}
+
+TEST_CASE("A task of higher priority runs while a sweep waits for a CPU") {
+    const auto attr = core_or_skip(kFull);
+    if (!is_preemptible_kernel()) SKIP("this kernel lets no task interrupt another one in the kernel");
+    const OnFirstCpu here;
+    const auto [group, meta] = attached(group_of(online_cpus().back(), {attr}));
+    REQUIRE(meta.sweep() == 0);
+    std::atomic<unsigned> wakeups = 0;
+    const Background urgent([&] {
+        const sched_param priority{.sched_priority = 1};
+        if (wakeups == 0 && ::sched_setscheduler(0, SCHED_FIFO, &priority)) return;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        ++wakeups;
+    });
+    REQUIRE(wait_until([&] { return wakeups > 0; }));
+    unsigned during = 0;
+    {
+        const TestpmuUpdateTime slow(200'000);
+        const unsigned before = wakeups;
+        REQUIRE(meta.sweep() == 0);
+        during = wakeups - before;
+    }
+    REQUIRE(during >= 5);
 }
