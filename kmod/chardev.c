@@ -41,7 +41,7 @@ static ssize_t mg_chardev_read(struct file *file, char __user *buf, size_t count
 	struct mg_group *group = handle->group;
 	ssize_t ret;
 
-	ret = mg_handle_lock_for_sweep(handle);
+	ret = mg_handle_wait_and_lock(handle);
 	if (ret)
 		return ret;
 	mg_handle_sweep(handle, NULL);

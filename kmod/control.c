@@ -101,6 +101,7 @@ void mg_control_sets(struct mg_group *group, struct mg_control *control)
 	on_each_cpu_mask(group->tmp_mask, mg_control_this_cpu, &call, true);
 	cpus_read_unlock();
 	control->end = ktime_get_ns();
+	control->interrupted = cpumask_weight(group->tmp_mask);
 
 	for_each_cpu(cpu, group->tmp_mask) {
 		oldest = min(oldest, on_cpu[cpu].now.mono);
@@ -113,24 +114,22 @@ void mg_control_sets(struct mg_group *group, struct mg_control *control)
  * mg_control_all - enable, disable or reset all members
  * @group:	the meta-group
  * @perf_cmd:	PERF_EVENT_IOC_ENABLE, _DISABLE or _RESET
+ * @interrupted: result: CPUs that were interrupted, more than once if they have several
+ *		members that are perf groups
  *
- * Context: Process context, may sleep. Takes mg_group.mutex, ctx->mutex and
+ * Context: Process context, may sleep. mg_group.mutex is held. Takes ctx->mutex and
  * cpu_hotplug_lock.
  * Return: 0, or the first error of a member. All members are tried.
  */
-int mg_control_all(struct mg_group *group, unsigned int perf_cmd)
+int mg_control_all(struct mg_group *group, unsigned int perf_cmd, u32 *interrupted)
 {
 	struct mg_control control = {
 		.op = perf_cmd == PERF_EVENT_IOC_ENABLE ? MG_VIEW_START :
 		      perf_cmd == PERF_EVENT_IOC_DISABLE ? MG_VIEW_STOP : MG_VIEW_RESET,
 		.last = U32_MAX,
 	};
-	int err = mg_group_lock(group);
 
-	if (err)
-		return err;
 	mg_control_sets(group, &control);
-	err = mg_group_control(group, perf_cmd);
-	mg_group_unlock(group);
-	return err;
+	*interrupted = control.interrupted + group->frames.nr_members - control.members;
+	return mg_group_control(group, perf_cmd);
 }

@@ -16,6 +16,7 @@ struct mg_group;
  * @last:	number of the last member
  * @cpus:	only members on these CPUs; NULL for all
  * @members:	result: number of members
+ * @interrupted: result: number of CPUs that were interrupted
  * @begin:	result: CLOCK_MONOTONIC before the first CPU was interrupted
  * @end:	result: CLOCK_MONOTONIC after the last one was done
  * @skew:	result: newest minus oldest time of a CPU
@@ -26,12 +27,13 @@ struct mg_control {
 	u32 last;
 	const struct cpumask *cpus;
 	u32 members;
+	u32 interrupted;
 	u64 begin;
 	u64 end;
 	u64 skew;
 };
 
 void mg_control_sets(struct mg_group *group, struct mg_control *control);
-int mg_control_all(struct mg_group *group, unsigned int perf_cmd);
+int mg_control_all(struct mg_group *group, unsigned int perf_cmd, u32 *interrupted);
 
 #endif /* MG_CONTROL_H */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/compiler.h>
+#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/slab.h>
@@ -68,27 +69,33 @@ void mg_handle_destroy(struct mg_handle *handle)
 }
 
 /**
- * mg_handle_lock_for_sweep - lock the meta-group of a handle for one sweep
+ * mg_handle_wait - wait until the handle may interrupt CPUs
  * @handle:	the handle
  *
- * Waits for the rate limit first, outside the mutex, so that other calls on the
- * meta-group are not delayed.
+ * Outside the mutex, so that other calls on the meta-group are not delayed.
+ * mg_limit_settle() is to be called with the CPUs that are interrupted then.
  *
- * Context: Process context. Takes mg_group.mutex; mg_group_unlock() releases it.
+ * Context: Process context, may sleep.
  * Return: 0, -EAGAIN if O_NONBLOCK is set and the rate is exceeded, or
  * -ERESTARTSYS.
  */
-int mg_handle_lock_for_sweep(const struct mg_handle *handle)
+int mg_handle_wait(const struct mg_handle *handle)
 {
-	int err;
+	return likely(!handle->limit) ? 0 :
+		mg_limit_wait(handle->limit, READ_ONCE(handle->file->f_flags) & O_NONBLOCK);
+}
 
-	if (unlikely(handle->limit)) {
-		err = mg_limit_wait(handle->limit,
-				    READ_ONCE(handle->file->f_flags) & O_NONBLOCK);
-		if (err)
-			return err;
-	}
-	return mg_group_lock(handle->group);
+/**
+ * mg_handle_wait_and_lock - lock the meta-group of a handle to interrupt its CPUs
+ * @handle:	the handle
+ *
+ * Context: Process context, may sleep. Takes mg_group.mutex; mg_group_unlock()
+ * releases it.
+ * Return: as mg_handle_wait().
+ */
+int mg_handle_wait_and_lock(const struct mg_handle *handle)
+{
+	return mg_handle_wait(handle) ?: mg_group_lock(handle->group);
 }
 
 /**
@@ -123,8 +130,12 @@ int mg_handle_reserve_rings(const struct mg_handle *handle, const struct mg_atta
 void mg_handle_sweep(const struct mg_handle *handle, const struct cpumask *req_mask)
 {
 	struct mg_group *group = handle->group;
+	u32 round = group->cpus.round;
 
 	mg_sweep(group, req_mask);
+	if (unlikely(handle->limit))
+		mg_limit_settle(handle->limit, (group->cpus.round - round) *
+					       cpumask_weight(group->targets));
 	if (unlikely(group->migrated))
 		mg_stream_update(handle->stream);
 }

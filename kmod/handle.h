@@ -16,7 +16,7 @@ struct mg_stream;
 /**
  * struct mg_handle - one open file of the device
  * @group:	the meta-group; a reference, constant
- * @limit:	rate limit of the user who opened it, or NULL; a reference, constant
+ * @limit:	limits of the user who opened it, or NULL; a reference, constant
  * @stream:	the stream, or NULL before the first start; set once under
  *		mg_group.mutex
  * @follow:	opens events of sets anew, or NULL before the first such set;
@@ -47,7 +47,8 @@ static inline struct mg_stream *mg_handle_stream(const struct mg_handle *handle)
 struct mg_handle *mg_handle_create(const struct file *file);
 void mg_handle_destroy(struct mg_handle *handle);
 int mg_handle_reserve_rings(const struct mg_handle *handle, const struct mg_attach *attach);
-int mg_handle_lock_for_sweep(const struct mg_handle *handle);
+int mg_handle_wait(const struct mg_handle *handle);
+int mg_handle_wait_and_lock(const struct mg_handle *handle);
 void mg_handle_sweep(const struct mg_handle *handle, const struct cpumask *req_mask);
 
 #endif /* MG_HANDLE_H */

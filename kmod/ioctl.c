@@ -23,6 +23,7 @@
 #include "ioctl_events.h"
 #include "ioctl_name.h"
 #include "ioctl_set.h"
+#include "limit.h"
 #include "stream.h"
 
 /* The current version of each structure. */
@@ -163,7 +164,12 @@ static long mg_ioctl_detach(struct mg_handle *handle, void __user *uarg)
 		return err;
 	if (arg.flags || arg.reserved)
 		return -EINVAL;
-	return mg_detach(handle->group, arg.member);
+	err = mg_handle_wait(handle);
+	if (err)
+		return err;
+	err = mg_detach(handle->group, arg.member);
+	mg_limit_settle(handle->limit, 0);
+	return err;
 }
 
 static long mg_ioctl_set_format(struct mg_handle *handle, void __user *uarg)
@@ -263,7 +269,7 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 			return -EBADF;
 	}
 
-	ret = mg_handle_lock_for_sweep(handle);
+	ret = mg_handle_wait_and_lock(handle);
 	if (ret)
 		return ret;
 	if (arg.cpus) {
@@ -323,10 +329,13 @@ static long mg_ioctl_stream(struct mg_handle *handle, void __user *uarg)
 	if (!mg_stream_is_valid(&arg))
 		return -EINVAL;
 
-	err = mg_group_lock(handle->group);
+	/* To start it interrupts all CPUs. */
+	err = arg.period ? mg_handle_wait_and_lock(handle) : mg_group_lock(handle->group);
 	if (err)
 		return err;
 	err = mg_stream_set(handle, &arg);
+	if (arg.period)
+		mg_limit_settle(handle->limit, cpumask_weight(handle->group->cpus.mask));
 	if (!err)
 		err = mg_copy_out(uarg, &arg, sizeof(arg));
 	if (err == -EFAULT && arg.period)
@@ -338,7 +347,18 @@ static long mg_ioctl_stream(struct mg_handle *handle, void __user *uarg)
 static long mg_ioctl_control(struct mg_handle *handle, unsigned int perf_cmd,
 			     unsigned long arg)
 {
-	return arg ? -EINVAL : mg_control_all(handle->group, perf_cmd);
+	u32 interrupted;
+	int err;
+
+	if (arg)
+		return -EINVAL;
+	err = mg_handle_wait_and_lock(handle);
+	if (err)
+		return err;
+	err = mg_control_all(handle->group, perf_cmd, &interrupted);
+	mg_group_unlock(handle->group);
+	mg_limit_settle(handle->limit, interrupted);
+	return err;
 }
 
 /**

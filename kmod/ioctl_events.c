@@ -13,6 +13,7 @@
 #include "group.h"
 #include "handle.h"
 #include "ioctl_events.h"
+#include "limit.h"
 #include "replace.h"
 #include "set.h"
 #include "stream.h"
@@ -130,12 +131,16 @@ long mg_ioctl_set_events(struct mg_handle *handle, void __user *uarg)
 		return -EINVAL;
 	if (arg.nr_events > PERF_METAGROUP_MAX_SET_EVENTS)
 		return -E2BIG;
+	err = mg_handle_wait(handle);
+	if (err)
+		return err;
 
 	set.failure.event = arg.nr_events;
 	set.spec = mg_spec_create(arg.nr_events);
 	err = set.spec ? mg_set_events(handle, &set, &arg, uarg) : -ENOMEM;
 	if (err && mg_copy_out_set_events(&set, &arg, uarg))
 		err = -EFAULT;
+	mg_limit_settle(handle->limit, !err);
 	mg_spec_put(set.spec);
 	return err;
 }

@@ -14,6 +14,7 @@
 #include "handle.h"
 #include "ioctl_name.h"
 #include "ioctl_set.h"
+#include "limit.h"
 #include "name.h"
 #include "set.h"
 
@@ -146,9 +147,13 @@ static int mg_copy_in_name(struct perf_metagroup_name *arg, void __user *uarg)
 long mg_ioctl_join(struct mg_handle *handle, void __user *uarg)
 {
 	struct perf_metagroup_name arg;
-	int err = mg_copy_in_name(&arg, uarg);
+	int err = mg_copy_in_name(&arg, uarg) ?: mg_handle_wait(handle);
 
-	return err ?: mg_join(handle, &arg, uarg);
+	if (err)
+		return err;
+	err = mg_join(handle, &arg, uarg);
+	mg_limit_settle(handle->limit, err ? 0 : arg.count);
+	return err;
 }
 
 /**

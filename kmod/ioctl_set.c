@@ -17,6 +17,7 @@
 #include "group.h"
 #include "handle.h"
 #include "ioctl_set.h"
+#include "limit.h"
 #include "set.h"
 #include "stream.h"
 
@@ -163,6 +164,9 @@ long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg)
 		return -EINVAL;
 	if (arg.nr_events > PERF_METAGROUP_MAX_SET_EVENTS)
 		return -E2BIG;
+	err = mg_handle_wait(handle);
+	if (err)
+		return err;
 
 	set.format = arg.read_format;
 	set.follow = arg.flags & PERF_METAGROUP_SET_FOLLOW;
@@ -179,6 +183,7 @@ long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg)
 			err = -EFAULT;
 	}
 	mg_attach_end(&set.attach);
+	mg_limit_settle(handle->limit, arg.count);
 	mg_spec_put(set.spec);
 	return err;
 }
@@ -205,7 +210,7 @@ long mg_ioctl_control_sets(struct mg_handle *handle, void __user *uarg)
 	    arg.nr_words > MG_MAX_CPU_WORDS || !arg.cpus != !arg.nr_words)
 		return -EINVAL;
 
-	err = mg_group_lock(group);
+	err = mg_handle_wait_and_lock(handle);
 	if (err)
 		return err;
 	control.op = arg.op;
@@ -222,5 +227,6 @@ long mg_ioctl_control_sets(struct mg_handle *handle, void __user *uarg)
 		arg.members = control.members;
 	}
 	mg_group_unlock(group);
+	mg_limit_settle(handle->limit, control.interrupted);
 	return err ?: mg_copy_out(uarg, &arg, sizeof(arg));
 }

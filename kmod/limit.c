@@ -1,21 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A sweep interrupts many CPUs, so a user without CAP_PERFMON may sweep only
- * max_sweep_rate times per second, and may have MG_LIMIT_STREAMS streams. The
+ * A sweep interrupts many CPUs, so a user without CAP_PERFMON may sweep all CPUs only
+ * max_sweep_rate times per second. All else that interrupts CPUs is charged to the same
+ * budget, by their number. Such a user may have MG_LIMIT_STREAMS streams. The
  * events of sets have no descriptors that RLIMIT_NOFILE counts, and perf does not
  * account their memory, so such a user has at most max_set_events. All handles of a
  * user share these limits.
  *
- * The algorithm of the rate is GCRA: @due advances by 1 s / rate with each sweep and
- * never lags behind the clock. A sweep may run up to MG_LIMIT_BURST before @due.
+ * The algorithm of the rate is GCRA: @due advances by 1 s / rate with each call and
+ * never lags behind the clock. A call may run up to MG_LIMIT_BURST before @due. It is
+ * charged for all CPUs, so that calls at the same time do not all find the same @due, and
+ * afterwards for those that it has interrupted.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
+#include <linux/cpumask.h>
 #include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -33,7 +38,7 @@
 static unsigned int max_sweep_rate = 100000;
 module_param(max_sweep_rate, uint, 0644);
 MODULE_PARM_DESC(max_sweep_rate,
-		 "sweeps per second of a user without CAP_PERFMON, 0 for no limit (100000)");
+		 "sweeps of all CPUs per second of a user without CAP_PERFMON, 0 for no limit (100000)");
 
 static unsigned int max_set_events = 65536;
 module_param(max_set_events, uint, 0644);
@@ -47,7 +52,7 @@ MODULE_PARM_DESC(max_set_events,
  * @user:	the user; constant
  * @streams:	running streams; atomic
  * @events:	events in sets; mg_limits_mutex
- * @due:	when the next sweep is due, CLOCK_MONOTONIC in ns; atomic
+ * @due:	when the next call is due, CLOCK_MONOTONIC in ns; atomic
  */
 struct mg_limit {
 	struct list_head list;
@@ -144,8 +149,23 @@ void mg_limit_put(struct mg_limit *limit)
 	mutex_unlock(&mg_limits_mutex);
 }
 
+/* The cost of an interrupt of @nr_cpus CPUs in ns. All CPUs together cost as much as a sweep. */
+static s64 mg_limit_cost(unsigned int rate, u32 nr_cpus)
+{
+	return div_u64((u64)NSEC_PER_SEC / rate * nr_cpus, num_online_cpus());
+}
+
+/* Charge for CPUs that are interrupted, without a wait. */
+static void mg_limit_charge(struct mg_limit *limit, u32 nr_cpus)
+{
+	unsigned int rate = READ_ONCE(max_sweep_rate);
+
+	if (rate)
+		atomic64_add(mg_limit_cost(rate, nr_cpus), &limit->due);
+}
+
 /**
- * mg_limit_add_events - count events that a set opens on a CPU
+ * mg_limit_add_events - count events that a set opens on a CPU, and charge for it
  * @limit:	the limit, or NULL
  * @nr_events:	their number
  *
@@ -164,6 +184,7 @@ bool mg_limit_add_events(struct mg_limit *limit, u32 nr_events)
 	mutex_lock(&mg_limits_mutex);
 	fits = limit->events <= most && nr_events <= most - limit->events;
 	if (fits) {
+		mg_limit_charge(limit, 1);
 		limit->events += nr_events;
 		limit->uses++;
 	}
@@ -172,7 +193,7 @@ bool mg_limit_add_events(struct mg_limit *limit, u32 nr_events)
 }
 
 /**
- * mg_limit_remove_events - events that were counted are gone
+ * mg_limit_remove_events - events that were counted are gone; charge for it
  * @limit:	the limit, or NULL
  * @nr_events:	their number
  *
@@ -182,6 +203,7 @@ void mg_limit_remove_events(struct mg_limit *limit, u32 nr_events)
 {
 	if (!limit)
 		return;
+	mg_limit_charge(limit, 1);
 	mutex_lock(&mg_limits_mutex);
 	limit->events -= nr_events;
 	limit->uses--;
@@ -189,9 +211,11 @@ void mg_limit_remove_events(struct mg_limit *limit, u32 nr_events)
 }
 
 /**
- * mg_limit_wait - wait until the next sweep is within the limit
+ * mg_limit_wait - wait until the next call is within the limit
  * @limit:	the limit
  * @nonblock:	do not wait, fail
+ *
+ * The call is charged for all CPUs until mg_limit_settle().
  *
  * Context: Process context, may sleep.
  * Return: 0, -EAGAIN if the caller would have to wait, -ERESTARTSYS on a signal.
@@ -203,7 +227,6 @@ int mg_limit_wait(struct mg_limit *limit, bool nonblock)
 	ktime_t until;
 	s64 now;
 
-	/* @due is at most 1 s + MG_LIMIT_BURST ahead, so a new rate applies then. */
 	while ((rate = READ_ONCE(max_sweep_rate))) {
 		now = ktime_get_ns();
 		if (due - now <= MG_LIMIT_BURST) {
@@ -215,7 +238,8 @@ int mg_limit_wait(struct mg_limit *limit, bool nonblock)
 		if (nonblock)
 			return -EAGAIN;
 
-		until = ns_to_ktime(due - MG_LIMIT_BURST);
+		/* A new rate of 0 applies after a second. */
+		until = ns_to_ktime(min(due - MG_LIMIT_BURST, now + NSEC_PER_SEC));
 		set_current_state(TASK_INTERRUPTIBLE);
 		schedule_hrtimeout_range(&until, current->timer_slack_ns, HRTIMER_MODE_ABS);
 		if (signal_pending(current))
@@ -223,6 +247,21 @@ int mg_limit_wait(struct mg_limit *limit, bool nonblock)
 		due = atomic64_read(&limit->due);
 	}
 	return 0;
+}
+
+/**
+ * mg_limit_settle - charge a call for the CPUs that it has interrupted
+ * @limit:	the limit, or NULL; mg_limit_wait() has charged it for all CPUs
+ * @nr_cpus:	their number
+ *
+ * Context: Any.
+ */
+void mg_limit_settle(struct mg_limit *limit, u32 nr_cpus)
+{
+	unsigned int rate = READ_ONCE(max_sweep_rate);
+
+	if (limit && rate)
+		atomic64_add(mg_limit_cost(rate, nr_cpus) - NSEC_PER_SEC / rate, &limit->due);
 }
 
 /**

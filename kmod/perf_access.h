@@ -24,7 +24,7 @@
 /* A new bit of read_format would change the payload. */
 static_assert(PERF_FORMAT_MAX == 1U << 5);
 
-/* In place of a CPU: read as from another one. No event->oncpu has it; -1 is an event that is off. */
+/* In place of a CPU: read as from another one. event->oncpu never has it, unlike -1. */
 #define MG_OTHER_CPU	(-2)
 
 struct mg_member;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The limits of groups and meta-groups, and of sweeps: users without CAP_PERFMON keep to the
+// The limits of groups and meta-groups, and of interrupts: users without CAP_PERFMON keep to the
 // module's parameter max_sweep_rate.
 #include <sched.h>
 #include <sys/resource.h>
 
 #include "fixtures.hpp"
+#include "support/set.hpp"
 
 using namespace metagroup::test;
 using std::chrono::milliseconds;
@@ -42,16 +43,25 @@ nanoseconds time_of_sweeps(const Handle& handle) {
     return time_of([&] {
         for (int turn = 0; turn < kTurns; ++turn) {
             const Meta& meta = handle(turn);
-            char byte = 0;
-            if ((turn / 4 % 2 ? meta.sweep() : meta.read(&byte, 1)) != 0)
+            std::array<char, 4096> buffer;
+            if ((turn / 4 % 2 ? meta.sweep() : meta.read(buffer.data(), buffer.size())) < 0)
                 throw std::runtime_error("a sweep failed");
         }
     });
 }
 
-Meta nonblocking() {
-    return Meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK)));
+// Sweeps interrupt each CPU.
+Meta with_clocks(int flags = 0) {
+    Meta meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC | flags)));
+    if (meta.attach(open_everywhere(kTimes, 1)) != 0) throw std::runtime_error("no member");
+    return meta;
 }
+
+// All users may open the device and events of all CPUs.
+struct OpenMachine {
+    OpenDevice device;
+    Paranoid anyone{-1};
+};
 
 // The first error of repeated sweeps, or 0.
 template <typename Sweep>
@@ -153,11 +163,13 @@ TEST_CASE("A group that grows does not enlarge the frames of others") {
 }
 
 TEST_CASE("All handles of a user without CAP_PERFMON together sweep at the limit", "[privilege]") {
-    const OpenDevice device;
+    const OpenMachine machine;
     const MaxSweepRate rate(kRate);
     for (const Identity identity : {Identity::user, Identity::bare_root}) {
         const auto took = run_as(identity, {}, [](auto) {
-            std::vector<Meta> handles(4);
+            std::vector<Meta> handles;
+            while (handles.size() < 4)
+                handles.push_back(with_clocks());
             return time_of_sweeps([&](int turn) -> const Meta& {
                 return handles[static_cast<std::size_t>(turn) % handles.size()];
             });
@@ -168,16 +180,16 @@ TEST_CASE("All handles of a user without CAP_PERFMON together sweep at the limit
 }
 
 TEST_CASE("A handle that is closed and opened again sweeps no more often", "[privilege]") {
-    const OpenDevice device;
+    const OpenMachine machine;
     const MaxSweepRate rate(kRate);
-    const auto took =
-        run_as(Identity::user, {}, [](auto) { return time_of_sweeps([](int) { return Meta(); }); });
+    const auto took = run_as(
+        Identity::user, {}, [](auto) { return time_of_sweeps([](int) { return with_clocks(); }); });
     REQUIRE(took >= kLeast);
 }
 
 TEST_CASE("Subordinate user ids share the limit of their owner", "[privilege]") {
     if (identity_error(Identity::container)) SKIP("no user namespaces here");
-    const OpenDevice device;
+    const OpenMachine machine;
     const MaxSweepRate rate(kRate);
     std::array<int, 2> unshared{}, mapped{};
     REQUIRE(::pipe(unshared.data()) == 0);
@@ -194,13 +206,14 @@ TEST_CASE("Subordinate user ids share the limit of their owner", "[privilege]") 
     try {
         took = run_as(
             Identity::user, std::array{unshared[1], mapped[0]}, [](std::span<const int> fds) {
-                std::vector<Meta> handles(1);
+                std::vector<Meta> handles;
+                handles.push_back(with_clocks());
                 const pid_t self = ::getpid();
                 char byte = 0;
                 if (::unshare(CLONE_NEWUSER) || ::write(fds[0], &self, sizeof(self)) < 0 ||
                     ::read(fds[1], &byte, 1) != 0 || ::setresuid(0, 0, 0))
                     throw std::runtime_error("no other user id");
-                handles.emplace_back();
+                handles.push_back(with_clocks());
                 return time_of_sweeps([&](int turn) -> const Meta& {
                     return handles[static_cast<std::size_t>(turn) % handles.size()];
                 });
@@ -217,13 +230,13 @@ TEST_CASE("Subordinate user ids share the limit of their owner", "[privilege]") 
 }
 
 TEST_CASE("With CAP_PERFMON, or a rate of 0, there is no limit", "[privilege]") {
-    const OpenDevice device;
+    const OpenMachine machine;
     const std::map<Identity, int> rates{
         {Identity::root, 1}, {Identity::monitor, 1}, {Identity::user, 0}};
     for (const auto& [identity, most] : rates) {
         const MaxSweepRate rate(most);
         const auto took = run_as(identity, {}, [](auto) {
-            const Meta meta;
+            const Meta meta = with_clocks();
             return time_of_sweeps([&](int) -> const Meta& { return meta; });
         });
         CAPTURE(name(identity), most);
@@ -243,42 +256,152 @@ TEST_CASE("A change of the rate applies to open handles", "[privilege]") {
     }();
     REQUIRE(handle);
     const Meta meta{Fd(::dup(handle.get()))};
+    REQUIRE(meta.attach(open_everywhere(kTimes, 1)) == 0);
     REQUIRE(first_error([&] { return meta.sweep(); }) == 0);
     REQUIRE(rate.set(1));
     REQUIRE(first_error([&] { return meta.sweep(); }) == -EAGAIN);
 }
 
 TEST_CASE("At the limit, a handle with O_NONBLOCK fails with EAGAIN", "[privilege]") {
-    const OpenDevice device;
+    const OpenMachine machine;
     const MaxSweepRate rate(1);
     const auto errors = run_as(Identity::user, {}, [](auto) {
-        const Meta meta = nonblocking();
-        char byte = 0;
+        const Meta meta = with_clocks(O_NONBLOCK);
+        std::array<char, 4096> buffer;
         return std::array{first_error([&] { return meta.sweep(); }),
-                          first_error([&] { return meta.read(&byte, 1); })};
+                          first_error([&] { return meta.read(buffer.data(), buffer.size()); })};
     });
     REQUIRE(errors == std::array<long, 2>{-EAGAIN, -EAGAIN});
 }
 
+namespace {
+
+// A meta-group of clocks that are groups, or of a set, and its member on the last CPU.
+struct Limited {
+    Fd event{open_event(software_event(PERF_COUNT_SW_CPU_CLOCK, 0), -1, 0, -1)};
+    Meta meta;
+    unsigned last = 0;
+
+    Limited(bool set, int flags) : meta(with_clocks(flags)) {
+        if (set) open();
+    }
+
+    // Another set, by a template.
+    long open(const std::vector<int>& cpus = {}) {
+        SetRequest request(std::vector<int>{event.get()}, cpus);
+        const long result = request.open(meta);
+        last = request.arg.first + request.arg.count - 1;
+        return result;
+    }
+    long open_and_detach() {
+        const long result = open({online_cpus().back()});
+        return result < 0 ? result : meta.detach(last);
+    }
+    long control() const {
+        perf_metagroup_control arg{};
+        arg.size = sizeof(arg);
+        arg.op = PERF_METAGROUP_RESET;
+        return meta.ioctl(PERF_METAGROUP_IOC_CONTROL, &arg);
+    }
+    long stream() const {
+        perf_metagroup_stream arg{};
+        arg.size = sizeof(arg);
+        arg.period = 1'000'000'000;
+        arg.ring_size = 64 * 1024;
+        const long result = meta.ioctl(PERF_METAGROUP_IOC_STREAM, &arg);
+        perf_metagroup_stream stop{};
+        stop.size = sizeof(stop);
+        return result < 0 ? result : meta.ioctl(PERF_METAGROUP_IOC_STREAM, &stop);
+    }
+};
+
+struct Interrupting {
+    const char* name;
+    bool set;
+    long (*call)(Limited&);
+    bool one_cpu = false;
+};
+
+// clang-format off
+constexpr Interrupting kInterrupting[] = {
+    {"ENABLE of groups", false, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_ENABLE); }},
+    {"DISABLE of groups", false, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_DISABLE); }},
+    {"RESET of groups", false, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_RESET); }},
+    {"RESET of sets", true, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_RESET); }},
+    {"CONTROL", true, [](Limited& on) { return on.control(); }},
+    {"OPEN_SET", true, [](Limited& on) { return on.open(); }},
+    {"OPEN_SET and DETACH on a CPU", false, [](Limited& on) { return on.open_and_detach(); }, true},
+    {"STREAM", false, [](Limited& on) { return on.stream(); }},
+};
+// clang-format on
+
+}  // namespace
+
+TEST_CASE("All calls that interrupt CPUs are charged to the rate of sweeps", "[privilege]") {
+    const Interrupting& way = GENERATE(from_range(kInterrupting));
+    CAPTURE(way.name);
+    const OpenMachine machine;
+    const MaxSweepRate rate(kRate);
+    const int turns = kTurns * (way.one_cpu ? static_cast<int>(online_cpus().size()) : 1);
+    const auto took = run_as(Identity::user, {}, [&](auto) {
+        Limited on(way.set, 0);
+        return time_of([&] {
+            for (int turn = 0; turn < turns; ++turn)
+                if (way.call(on) < 0) throw std::runtime_error("a call failed");
+        });
+    });
+    REQUIRE(took >= kLeast);
+}
+
+TEST_CASE("At the limit, calls that interrupt CPUs fail with EAGAIN if O_NONBLOCK is set",
+          "[privilege]") {
+    const Interrupting& way = GENERATE(from_range(kInterrupting));
+    CAPTURE(way.name);
+    const OpenMachine machine;
+    const MaxSweepRate rate(1);
+    const long error = run_as(Identity::user, {}, [&](auto) {
+        Limited on(way.set, O_NONBLOCK);
+        return first_error([&] { return way.call(on); });
+    });
+    REQUIRE(error == -EAGAIN);
+}
+
+TEST_CASE("A sweep of one CPU is charged for one", "[privilege]") {
+    const OpenMachine machine;
+    // Ten sweeps of all CPUs are a burst, without a wait.
+    const MaxSweepRate rate(1000);
+    const auto cpus = online_cpus();
+    const auto done = run_as(Identity::user, {}, [&](auto) {
+        with_clocks().sweep();  // at most the burst is charged then, which is over after 10 ms
+        std::this_thread::sleep_for(milliseconds(20));
+        const Meta meta = with_clocks(O_NONBLOCK);
+        std::size_t sweeps = 0;
+        while (meta.sweep_on({cpus.back()}) == 0)
+            ++sweeps;
+        return sweeps;
+    });
+    REQUIRE(done >= 10 * cpus.size());
+}
+
 TEST_CASE("A signal ends the wait for the next sweep", "[privilege]") {
-    const OpenDevice device;
+    const OpenMachine machine;
     const MaxSweepRate rate(1);
     const long error = run_as(Identity::user, {}, [](auto) {
         struct sigaction action {};
         action.sa_handler = [](int) {};
         ::sigaction(SIGALRM, &action, nullptr);
         ::ualarm(50'000, 50'000);
-        const Meta meta;
+        const Meta meta = with_clocks();
         return first_error([&] { return meta.sweep(); });
     });
     REQUIRE(error == -EINTR);
 }
 
 TEST_CASE("A sweep that waits for its turn does not block the meta-group", "[privilege]") {
-    const OpenDevice device;
+    const OpenMachine machine;
     const MaxSweepRate rate(1);
     const auto took = run_as(Identity::user, {}, [](auto) {
-        const Meta meta;
+        const Meta meta = with_clocks();
         const Background sweeper([&] { meta.sweep(); });
         return time_of([&] {
             for (int turn = 0; turn < kTurns; ++turn) {

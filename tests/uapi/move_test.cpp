@@ -30,8 +30,7 @@ struct MovingSet {
             testpmu_move(0, 1);
             testpmu_move(1, 0);
         });
-        repeat_for(std::chrono::milliseconds(500), read,
-                   [&] { return mover.rounds() >= 20; });
+        repeat_for(std::chrono::milliseconds(500), read, [&] { return mover.rounds() >= 20; });
         run_anywhere();
         mover.stop();
         REQUIRE(mover.rounds() >= 20);

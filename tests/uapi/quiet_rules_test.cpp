@@ -43,7 +43,8 @@ std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
 
 }  // namespace
 
-TEST_CASE("Quiet: CPUs call nothing on their way to idle some seconds after the last quiet meta-group") {
+TEST_CASE(
+    "Quiet: CPUs call nothing on their way to idle some seconds after the last quiet meta-group") {
     core_or_skip(kFormat);
     {
         const Meta meta;

@@ -219,7 +219,8 @@ TEST_CASE("A sweep of a moved member's old CPU finds its new CPU") {
     REQUIRE(there.frames[0].record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("A sweep of some CPUs keeps the records of others if groups grow at two of its attempts") {
+TEST_CASE(
+    "A sweep of some CPUs keeps the records of others if groups grow at two of its attempts") {
     if (online_cpus().size() < 3) SKIP("needs three CPUs");
     EventGroup moving = group_of(0, {testpmu_or_skip(kFull)});
     EventGroup growing = open_group(0, kFull, 1, true);
@@ -231,8 +232,8 @@ TEST_CASE("A sweep of some CPUs keeps the records of others if groups grow at tw
         while (group->fds.size() < 100)
             group->add(software_event(PERF_COUNT_SW_DUMMY, kFull), 0);
     testpmu_move(0, 1);
-    // The first attempt finds that one has grown and that the other one is on CPU 1, the second one that
-    // the other one has grown as well.
+    // The first attempt finds that one has grown and that the other one is on CPU 1, the second one
+    // that the other one has grown as well.
     REQUIRE(meta.sweep_on({0, 1}) == 0);
     const Framed framed = Mapping(meta).framed();
     REQUIRE(framed.frames[0].payload.size() == moving.read().size());
@@ -278,7 +279,8 @@ TEST_CASE("A sweep into a buffer is refused on a write-only handle") {
 
 TEST_CASE("A task of higher priority runs while a sweep waits for a CPU") {
     const auto attr = core_or_skip(kFull);
-    if (!is_preemptible_kernel()) SKIP("this kernel lets no task interrupt another one in the kernel");
+    if (!is_preemptible_kernel())
+        SKIP("this kernel lets no task interrupt another one in the kernel");
     const OnFirstCpu here;
     const auto [group, meta] = attached(group_of(online_cpus().back(), {attr}));
     REQUIRE(meta.sweep() == 0);

@@ -22,8 +22,14 @@
  *   EFAULT  a pointer does not lead to accessible memory
  *   EINVAL  size too small, unknown flag or value, reserved field not 0
  *   E2BIG   size too large, or nonzero fields that this kernel does not know
- *   EINTR   a signal arrived while waiting for another sweep or change
+ *   EINTR   a signal arrived while waiting for another sweep or change, or
+ *           because of max_sweep_rate
  *   ENOTTY  unknown command
+ *
+ * and those that interrupt CPUs (SWEEP, CONTROL, ENABLE, DISABLE, RESET, OPEN_SET,
+ * SET_EVENTS, JOIN, DETACH, and STREAM to start one) with
+ *
+ *   EAGAIN  O_NONBLOCK is set, and the CPUs would exceed max_sweep_rate
  */
 #ifndef _UAPI_LINUX_PERF_METAGROUP_H
 #define _UAPI_LINUX_PERF_METAGROUP_H
