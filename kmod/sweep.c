@@ -99,7 +99,7 @@ static void mg_sweep_send(struct mg_group *group)
 static void mg_sweep_wait(const struct mg_group *group)
 {
 	const unsigned long *masks = cpumask_bits(group->targets);
-	const struct mg_cpu *on_cpu = group->cpus.on_cpu;
+	struct mg_cpu *on_cpu = group->cpus.on_cpu;
 	u32 round = group->cpus.round;
 	unsigned long left;
 	unsigned int i;
