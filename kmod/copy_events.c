@@ -43,8 +43,8 @@ static bool mg_attr_is_valid(const struct perf_event_attr *attr)
 }
 
 /*
- * The level of perf_event_paranoid is not visible to modules. At the highest one,
- * perf_event_open(2) of some kernels demands CAP_SYS_ADMIN.
+ * perf_event_open(2) of some kernels demands CAP_SYS_ADMIN at the highest level of
+ * perf_event_paranoid. perf does not check that when a module opens an event.
  */
 static int mg_may_open_attrs(void)
 {
@@ -124,8 +124,16 @@ bool mg_events_stride_is_valid(bool templates, u32 stride)
  */
 int mg_copy_in_events(struct mg_set *set, bool templates, const void __user *uevents, u32 stride)
 {
-	return templates ? mg_copy_in_templates(set, uevents) :
-			   mg_copy_in_attrs(set, uevents, stride);
+	int err = templates ? mg_copy_in_templates(set, uevents) :
+			      mg_copy_in_attrs(set, uevents, stride);
+
+	if (err)
+		return err;
+	/* perf checks nothing for events that are open already. */
+	err = mg_kernel_may_open();
+	if (err)
+		set->failure.reason = PERF_METAGROUP_REASON_PERMISSION;
+	return err;
 }
 
 /**

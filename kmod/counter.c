@@ -4,6 +4,7 @@
  * member, so all who open the same group share it. Of kernel events each is
  * shared by itself.
  */
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -17,6 +18,7 @@
 #include "cpu_work.h"
 #include "perf_kernel.h"
 #include "shared.h"
+#include "spec.h"
 
 /* Attempts to describe a counter that is moved to another CPU meanwhile. */
 #define MG_MOVE_TRIES	4
@@ -156,38 +158,37 @@ bool mg_counter_share_kernel(struct mg_counter *counter, const struct perf_event
 /**
  * mg_counter_open_kernel - open or share kernel events on their CPU, all or none
  * @counter:	newly created
- * @attrs:	what the events count, see mg_attr_for_counting()
+ * @spec:	what the events count
  * @failure:	set if an event is the cause of an error
+ *
+ * perf, PMUs and security modules see the credentials of the task that has described
+ * the events, whichever task, worker or user of a name opens them.
  *
  * Context: Process context, may sleep; fastest on the CPU of the events. Takes
  * mg_shared.mutex, ctx->mutex and cpu_hotplug_lock.
  * Return: 0 or an error.
  */
-int mg_counter_open_kernel(struct mg_counter *counter, struct perf_event_attr *attrs,
+int mg_counter_open_kernel(struct mg_counter *counter, struct mg_spec *spec,
 			   struct mg_failure *failure)
 {
-	int err = mg_shared_open(counter->kernel, attrs, counter->nr_kernel, counter->cpu,
+	const struct cred *own = override_creds(spec->cred);
+	int err = mg_shared_open(counter->kernel, spec->attrs, counter->nr_kernel, counter->cpu,
 				 failure);
 
+	revert_creds(own);
 	if (!err)
 		counter->leader = counter->kernel[0];
 	return err;
 }
 
 /**
- * mg_counter_open_offline - open dummies in place of events of a CPU that is offline
+ * mg_counter_leave_closed - do without the events of a CPU that is offline
  * @counter:	newly created
- *
- * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
- * Return: 0 or an error.
  */
-int mg_counter_open_offline(struct mg_counter *counter)
+void mg_counter_leave_closed(struct mg_counter *counter)
 {
-	int err = mg_kernel_open_dummies(counter->kernel, counter->nr_kernel);
-
-	if (!err)
-		counter->leader = counter->kernel[0];
-	return err;
+	mg_kernel_leave_closed(counter->kernel, counter->nr_kernel);
+	counter->leader = counter->kernel[0];
 }
 
 static void mg_counter_forget(struct kref *refs)
@@ -208,7 +209,7 @@ static bool mg_counter_drop(struct mg_counter *counter)
 /* Return true if there is nothing that the CPU of kernel events had better do. */
 static bool mg_counter_leave(struct mg_counter *counter)
 {
-	if (counter->leader && counter->kernel &&
+	if (counter->kernel && mg_kernel_is_opened(counter) &&
 	    !mg_shared_leave(counter->kernel, counter->nr_kernel, counter->cpu))
 		return false;
 	counter->leader = NULL;
@@ -219,7 +220,7 @@ static void mg_counter_free(struct mg_counter *counter)
 {
 	if (counter->file)
 		fput(counter->file);
-	else if (counter->leader)
+	else if (mg_kernel_is_opened(counter))
 		mg_shared_close(counter->kernel, counter->nr_kernel, counter->cpu);
 	kfree(counter->kernel);
 	kfree(counter);

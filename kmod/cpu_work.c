@@ -5,7 +5,6 @@
  * its own CPU it takes a call.
  */
 #include <linux/cpumask.h>
-#include <linux/cred.h>
 #include <linux/jiffies.h>
 #include <linux/minmax.h>
 #include <linux/rcupdate.h>
@@ -43,14 +42,11 @@ static void mg_cpu_work_do(struct mg_cpu_work *work)
 		complete(&work->works->done);
 }
 
-/* PMUs and security modules check the rights of the caller, as if it were this task. */
 static void mg_cpu_work_func(struct work_struct *item)
 {
 	struct mg_cpu_work *work = container_of(item, struct mg_cpu_work, work);
-	const struct cred *own = override_creds(work->works->cred);
 
 	mg_cpu_work_do(work);
-	revert_creds(own);
 	/* The caller flushes this work, and so waits for it. */
 	mg_cpu_works_queue(work->works);
 }
@@ -106,7 +102,6 @@ int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 c
 	u32 queued, i;
 	long time;
 
-	works->cred = current_cred();
 	works->work = work;
 	works->count = count;
 	atomic_set(&works->next, 0);

@@ -7,7 +7,6 @@
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
-struct cred;
 struct mg_cpu_works;
 
 /**
@@ -29,7 +28,6 @@ struct mg_cpu_work {
 /**
  * struct mg_cpu_works - what is to be done for many CPUs
  * @func:	does it for one; may sleep
- * @cred:	of the caller
  * @work:	for each CPU
  * @count:	entries of @work
  * @next:	the first that no CPU has; may be larger than @count; atomic
@@ -38,7 +36,6 @@ struct mg_cpu_work {
  */
 struct mg_cpu_works {
 	void (*func)(struct mg_cpu_work *work);
-	const struct cred *cred;
 	struct mg_cpu_work *work;
 	u32 count;
 	atomic_t next;

@@ -4,10 +4,12 @@
  * set, which follows CPU hotplug.
  */
 #include <linux/cpumask.h>
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/export.h>
 #include <linux/irqflags.h>
 #include <linux/perf_metagroup.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
 #include <linux/string.h>
@@ -59,10 +61,14 @@ static int mg_exports_open_attrs(struct mg_group *group, const struct perf_event
 				 u32 nr_events, const struct cpumask *cpus)
 {
 	struct mg_set set = { .format = MG_EXPORTS_FORMAT, .follow = true };
+	const struct cred *kernel = prepare_kernel_cred(&init_task);
 	int err;
 	u32 i;
 
-	set.spec = mg_spec_create(nr_events);
+	if (!kernel)
+		return -ENOMEM;
+	set.spec = mg_spec_create(nr_events, kernel);
+	put_cred(kernel);
 	if (!set.spec)
 		return -ENOMEM;
 	for (i = 0; i < nr_events; i++)
@@ -79,8 +85,8 @@ static int mg_exports_open_attrs(struct mg_group *group, const struct perf_event
  * @nr_events:	entries of @attrs, 1 to PERF_METAGROUP_MAX_SET_EVENTS
  * @cpus:	the CPUs; NULL for all that are present
  *
- * The events are those of the kernel: no permission is checked. They count from 0
- * when this returns. CPUs that are offline begin to count when they come online, but
+ * The events are those of the kernel, also if the current task has fewer rights: they
+ * are opened with the credentials of the kernel. They count from 0 when this returns. CPUs that are offline begin to count when they come online, but
  * one CPU must be online.
  *
  * Context: Process context, may sleep; not in a workqueue with WQ_MEM_RECLAIM, and

@@ -135,7 +135,7 @@ static void mg_follow_open(struct mg_group *group, struct mg_reopen *reopen)
 		plan = mg_plan_alloc(reopen->counter, reopen->spec->nr_events);
 	}
 	if (plan)
-		err = mg_counter_open_kernel(reopen->counter, reopen->spec->attrs, &failure);
+		err = mg_counter_open_kernel(reopen->counter, reopen->spec, &failure);
 	if (plan && !err)
 		mg_kernel_plan(plan);
 

@@ -2,6 +2,7 @@
 /*
  * The ioctls of the events of one member.
  */
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/perf_metagroup.h>
@@ -136,7 +137,7 @@ long mg_ioctl_set_events(struct mg_handle *handle, void __user *uarg)
 		return err;
 
 	set.failure.event = arg.nr_events;
-	set.spec = mg_spec_create(arg.nr_events);
+	set.spec = mg_spec_create(arg.nr_events, current_cred());
 	err = set.spec ? mg_set_events(handle, &set, &arg, uarg) : -ENOMEM;
 	if (err && mg_copy_out_set_events(&set, &arg, uarg))
 		err = -EFAULT;

@@ -3,6 +3,7 @@
  * The ioctls of sets.
  */
 #include <linux/cpumask.h>
+#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
@@ -174,7 +175,7 @@ long mg_ioctl_open_set(struct mg_handle *handle, void __user *uarg)
 	set.failure.event = arg.nr_events;
 	set.failure.cpu = PERF_METAGROUP_NO_CPU;
 	arg.count = 0;
-	set.spec = mg_spec_create(arg.nr_events);
+	set.spec = mg_spec_create(arg.nr_events, current_cred());
 	err = set.spec ? mg_set_open(handle, &set, &arg, uarg) : -ENOMEM;
 	if (err) {
 		arg.count = 0;

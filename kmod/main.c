@@ -8,6 +8,7 @@
 #include "idle.h"
 #include "limit.h"
 #include "name_device.h"
+#include "perf_kernel.h"
 #include "shared.h"
 #include "stream.h"
 
@@ -23,9 +24,12 @@ static int __init mg_init(void)
 	int err;
 
 	mg_shared_init();
-	err = mg_stream_init();
+	err = mg_kernel_init();
 	if (err)
 		return err;
+	err = mg_stream_init();
+	if (err)
+		goto kernel_exit;
 	err = mg_follow_init();
 	if (err)
 		goto stream_exit;
@@ -43,6 +47,8 @@ follow_exit:
 	mg_follow_exit();
 stream_exit:
 	mg_stream_exit();
+kernel_exit:
+	mg_kernel_exit();
 	return err;
 }
 module_init(mg_init);
@@ -57,6 +63,7 @@ static void __exit mg_exit(void)
 	/* A sweep waits for mg_cpu.done, not until mg_cpu_read() has returned. */
 	synchronize_rcu();
 	mg_limit_exit();
+	mg_kernel_exit();
 }
 module_exit(mg_exit);
 

@@ -117,11 +117,14 @@ int mg_member_open(struct mg_member *member)
 {
 	struct mg_view *view = member->view;
 	const struct mg_failure before = view->failure;
-	int err = mg_counter_open_kernel(member->counter, view->spec->attrs, &view->failure);
+	/* Or later: it may come and go meanwhile. */
+	bool offline = !cpu_online(member->counter->cpu);
+	int err = mg_counter_open_kernel(member->counter, view->spec, &view->failure);
 
-	if (err == -ENODEV && view->follow && !cpu_online(member->counter->cpu)) {
+	if (err == -ENODEV && view->follow && (offline || !cpu_online(member->counter->cpu))) {
 		view->failure = before;
-		err = mg_counter_open_offline(member->counter);
+		mg_counter_leave_closed(member->counter);
+		err = 0;
 	}
 	if (!err)
 		mg_kernel_plan(member->plan);

@@ -1,101 +1,47 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/capability.h>
 #include <linux/cpumask.h>
-#include <linux/cred.h>
 #include <linux/err.h>
-#include <linux/file.h>
 #include <linux/minmax.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 
 #include "compat/perf_event.h"
 #include "perf_kernel.h"
 #include "perf_read.h"
 
-/**
- * mg_attr_for_counting - what a kernel event counts
- * @to:		result: attr of a pinned event that counts and does nothing else
- * @from:	attr of a template, or of a user
- */
-void mg_attr_for_counting(struct perf_event_attr *to, const struct perf_event_attr *from)
+/* Stands for events that are not open. It counts nothing. */
+static struct perf_event *mg_dummy;	/* constant */
+
+static struct perf_event *mg_dummy_create(int cpu)
 {
-	*to = (struct perf_event_attr){
-		.type = from->type,
-		.size = sizeof(*to),
-		.config = from->config,
-		.bp_type = from->bp_type,
-		.exclude_user = from->exclude_user,
-		.exclude_kernel = from->exclude_kernel,
-		.exclude_hv = from->exclude_hv,
-		.exclude_idle = from->exclude_idle,
-		.exclude_host = from->exclude_host,
-		.exclude_guest = from->exclude_guest,
-		.pinned = 1,
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(attr),
+		.config = PERF_COUNT_SW_DUMMY,
+		.disabled = 1,
 	};
-	mg_compat_copy_configs(to, from);
-}
 
-/*
- * Return true if who opened @file had no more rights than the current task has.
- * A set counts on more CPUs than the template, which may have been received.
- */
-static bool mg_may_use_template(const struct file *file)
-{
-	const struct cred *opener = file->f_cred;
-	const struct cred *user = current_cred();
-
-	return uid_eq(opener->euid, user->euid) && opener->user_ns == user->user_ns &&
-	       cap_issubset(opener->cap_effective, user->cap_effective);
-}
-
-static int mg_attr_of_file(const struct file *file, struct perf_event *event,
-			   struct perf_event_attr *attr, u32 *reason)
-{
-	if (!event) {
-		*reason = PERF_METAGROUP_REASON_NOT_PERF;
-		return -EINVAL;
-	}
-	if (mg_event_is_of_task(event)) {
-		*reason = PERF_METAGROUP_REASON_TASK;
-		return -EINVAL;
-	}
-	if (is_cgroup_event(event) || event->attr.sample_period) {
-		*reason = PERF_METAGROUP_REASON_ATTR;
-		return -EINVAL;
-	}
-	if (!mg_may_use_template(file)) {
-		*reason = PERF_METAGROUP_REASON_PERMISSION;
-		return -EACCES;
-	}
-	mg_attr_for_counting(attr, &event->attr);
-	/* perf may have replaced the type, see mg_event_is_clock(). */
-	if (mg_event_is_clock(event))
-		attr->type = PERF_TYPE_SOFTWARE;
-	return 0;
+	return perf_event_create_kernel_counter(&attr, cpu, NULL, NULL, NULL);
 }
 
 /**
- * mg_attr_of_template - what a template counts
- * @fd:		descriptor of the template
- * @attr:	result
- * @reason:	set to PERF_METAGROUP_REASON_* on failure
+ * mg_kernel_may_open - check whether the current task may open events of CPUs
  *
- * Context: Process context.
- * Return: 0, -EBADF, -EINVAL or -EACCES.
+ * A module does not see perf_event_paranoid, nor can it ask a security module. perf
+ * asks both when it opens an event.
+ *
+ * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Return: 0, -EACCES, or another error of perf.
  */
-int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason)
+int mg_kernel_may_open(void)
 {
-	struct file *file = fget(fd);
-	int err;
+	struct perf_event *event = mg_dummy_create(raw_smp_processor_id());
+	int err = PTR_ERR_OR_ZERO(event);
 
-	if (!file || !(file->f_mode & FMODE_READ)) {
-		*reason = PERF_METAGROUP_REASON_BAD_FD;
-		err = -EBADF;
-	} else {
-		err = mg_attr_of_file(file, mg_event_of_file(file), attr, reason);
-	}
-	if (file)
-		fput(file);
-	return err;
+	if (!err)
+		perf_event_release_kernel(event);
+	/* The CPU has gone offline, which perf finds last. */
+	return err == -ENODEV ? 0 : err;
 }
 
 /* The lock of @ctx in place of that of @locked. No two are held at once: they are of one class. */
@@ -113,8 +59,8 @@ mg_relock(struct perf_event_context *locked, struct perf_event_context *ctx)
 static u32 mg_kernel_status(const struct perf_event *event,
 			    const struct perf_event_context *ctx, int cpu)
 {
-	/* Its PMU has moved it. */
-	if (READ_ONCE(event->cpu) != cpu)
+	/* It is not open, or its PMU has moved it. */
+	if (event == mg_dummy || READ_ONCE(event->cpu) != cpu)
 		return PERF_METAGROUP_OFFLINE;
 	return mg_event_status(event, mg_event_place(event, ctx));
 }
@@ -171,7 +117,8 @@ static bool mg_event_has_pointers(const struct perf_event *event)
  * @reason:	set to PERF_METAGROUP_REASON_* if the event is the cause of an error
  *
  * It counts when this returns. A baseline keeps what it counts until it is shown out
- * of sight, so it need not be opened disabled and enabled later.
+ * of sight, so it need not be opened disabled and enabled later. perf and security
+ * modules check the current credentials, see mg_counter_open_kernel().
  *
  * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
  * Return: the event, or an ERR_PTR().
@@ -223,48 +170,27 @@ int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
 }
 
 /**
- * mg_kernel_open_dummies - open events in place of those of a CPU that is offline
+ * mg_kernel_leave_closed - do without the events of a CPU that is offline
  * @events:	result
  * @nr_events:	entries of @events
  *
- * They are on another CPU, and so OFFLINE as if their PMU had moved them there.
- *
- * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
- * Return: 0 or an error.
+ * They are OFFLINE, as if their PMU had moved them, and are not to be released.
  */
-int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events)
+void mg_kernel_leave_closed(struct perf_event **events, u32 nr_events)
 {
-	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE,
-		.size = sizeof(attr),
-		.config = PERF_COUNT_SW_DUMMY,
-		.disabled = 1,
-	};
-	u32 i;
-
-	for (i = 0; i < nr_events; i++) {
-		events[i] = perf_event_create_kernel_counter(&attr, cpumask_first(cpu_online_mask),
-							     NULL, NULL, NULL);
-		if (IS_ERR(events[i])) {
-			int err = PTR_ERR(events[i]);
-
-			while (i)
-				perf_event_release_kernel(events[--i]);
-			return err;
-		}
-	}
-	return 0;
+	while (nr_events)
+		events[--nr_events] = mg_dummy;
 }
 
 /**
- * mg_kernel_is_opened - check whether the events are open, and no dummies
+ * mg_kernel_is_opened - check whether there are events to be released
  * @counter:	the counter, which has kernel events
  *
  * Return: true if so.
  */
 bool mg_kernel_is_opened(const struct mg_counter *counter)
 {
-	return counter->leader && READ_ONCE(counter->leader->cpu) == counter->cpu;
+	return counter->leader && counter->leader != mg_dummy;
 }
 
 /**
@@ -383,4 +309,35 @@ int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *con
 	if (unlikely(READ_ONCE(plan->leader->ctx) != ctx))
 		return -EAGAIN;
 	return *status == PERF_METAGROUP_ERROR ? MG_SCOPE_ANY : scope;
+}
+
+/**
+ * mg_kernel_init - prepare to open events
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 or an error.
+ */
+int mg_kernel_init(void)
+{
+	struct perf_event *event = ERR_PTR(-ENODEV);
+	int cpu;
+
+	/* Any CPU will do, also if it goes offline later. */
+	for_each_online_cpu(cpu) {
+		event = mg_dummy_create(cpu);
+		if (event != ERR_PTR(-ENODEV))
+			break;
+	}
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	mg_dummy = event;
+	return 0;
+}
+
+/**
+ * mg_kernel_exit - undo mg_kernel_init()
+ */
+void mg_kernel_exit(void)
+{
+	perf_event_release_kernel(mg_dummy);
 }

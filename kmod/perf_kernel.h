@@ -25,19 +25,20 @@ struct mg_failure {
 	u32 reason;
 };
 
-void mg_attr_for_counting(struct perf_event_attr *to, const struct perf_event_attr *from);
-int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason);
-
+int mg_kernel_may_open(void);
 struct perf_event *mg_kernel_open(struct perf_event_attr *attr, int cpu, u32 *reason);
 int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
 		     struct mg_failure *failure);
 u32 mg_worse_status(u32 one, u32 other);
 u32 mg_kernel_status_now(const struct perf_event *event, int cpu);
-int mg_kernel_open_dummies(struct perf_event **events, u32 nr_events);
+void mg_kernel_leave_closed(struct perf_event **events, u32 nr_events);
 bool mg_kernel_is_opened(const struct mg_counter *counter);
 void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *info);
 void mg_kernel_plan(struct mg_plan *plan);
 int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
 		      u32 *status);
+
+int mg_kernel_init(void);
+void mg_kernel_exit(void);
 
 #endif /* MG_PERF_KERNEL_H */

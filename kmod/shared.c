@@ -112,18 +112,15 @@ static struct perf_event *mg_shared_get(struct mg_shared *shared, struct perf_ev
 	return entry->event;
 }
 
-/* The event may be of mg_shared_get(), or a dummy. */
 static void mg_shared_put(struct mg_shared *shared, struct perf_event *event)
 {
 	struct mg_shared_event *entry = mg_shared_of(shared, event);
 
-	if (entry && --entry->users)
+	if (--entry->users)
 		return;
-	if (entry) {
-		hash_del(&entry->by_attr);
-		hash_del(&entry->by_event);
-		kfree(entry);
-	}
+	hash_del(&entry->by_attr);
+	hash_del(&entry->by_event);
+	kfree(entry);
 	perf_event_release_kernel(event);
 }
 
@@ -183,7 +180,7 @@ bool mg_shared_leave(struct perf_event **events, u32 nr_events, int cpu)
 	mutex_lock(&shared->mutex);
 	for (i = 0; i < nr_events; i++) {
 		entry = mg_shared_of(shared, events[i]);
-		if (!entry || entry->users == 1)
+		if (entry->users == 1)
 			break;
 		entry->users--;
 		left++;

@@ -19,40 +19,6 @@
 static atomic64_t mg_ids = ATOMIC64_INIT(0);
 
 /**
- * mg_spec_create - allocate the description of a set's events
- * @nr_events:	number of events
- *
- * Context: Process context, may sleep.
- * Return: a reference, or NULL.
- */
-struct mg_spec *mg_spec_create(u32 nr_events)
-{
-	struct mg_spec *spec;
-
-	spec = kvzalloc(struct_size(spec, attrs, nr_events), GFP_KERNEL_ACCOUNT);
-	if (!spec)
-		return NULL;
-	kref_init(&spec->refs);
-	spec->nr_events = nr_events;
-	return spec;
-}
-
-static void mg_spec_free(struct kref *refs)
-{
-	kvfree(container_of(refs, struct mg_spec, refs));
-}
-
-/**
- * mg_spec_put - drop a reference
- * @spec:	the description, or NULL
- */
-void mg_spec_put(struct mg_spec *spec)
-{
-	if (spec)
-		kref_put(&spec->refs, mg_spec_free);
-}
-
-/**
  * mg_view_create - create a view that is stopped and shows 0
  * @counter:	the counter, which has kernel events
  * @spec:	what they count

@@ -6,10 +6,10 @@
 #ifndef MG_VIEW_H
 #define MG_VIEW_H
 
-#include <linux/kref.h>
 #include <linux/types.h>
 
 #include "perf_kernel.h"
+#include "spec.h"
 
 struct mg_limit;
 
@@ -23,18 +23,6 @@ enum mg_view_op {
 	MG_VIEW_START = PERF_METAGROUP_START,
 	MG_VIEW_STOP = PERF_METAGROUP_STOP,
 	MG_VIEW_RESET = PERF_METAGROUP_RESET,
-};
-
-/**
- * struct mg_spec - the events of a set, kept to open them anew or elsewhere
- * @refs:	references
- * @nr_events:	entries of @attrs
- * @attrs:	what the events count; constant
- */
-struct mg_spec {
-	struct kref refs;
-	u32 nr_events;
-	struct perf_event_attr attrs[];
 };
 
 /**
@@ -72,9 +60,6 @@ struct mg_view {
 	struct mg_failure failure;
 	u64 payload[];
 };
-
-struct mg_spec *mg_spec_create(u32 nr_events);
-void mg_spec_put(struct mg_spec *spec);
 
 struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec,
 			       bool follow);

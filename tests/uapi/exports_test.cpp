@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The calls for other modules, which examples/kernel/ makes.
+#include <linux/capability.h>
+
 #include <chrono>
 #include <sstream>
 
@@ -16,17 +18,18 @@ constexpr const char* kTracing = "/sys/kernel/tracing/";
 // metagroup_ipc.ko with cpu-clock in place of instructions, and context switches in place of
 // cycles; it reads 20 times per second.
 struct Consumer {
-    Consumer() {
-        const metagroup::detail::UniqueFd file(
-            ::open("/lib/modules/metagroup_ipc.ko", O_RDONLY | O_CLOEXEC));
-        if (!file) SKIP("metagroup_ipc.ko is not there: tests/vm/run --build examples/kernel");
-        REQUIRE(::syscall(SYS_finit_module, file.get(), "type=1 instructions=0 cycles=3 period=50",
-                          0) == 0);
-    }
+    Consumer() { REQUIRE(load() == 0); }
     ~Consumer() { unload(); }
     Consumer(const Consumer&) = delete;
     Consumer& operator=(const Consumer&) = delete;
 
+    static int load() {
+        const metagroup::detail::UniqueFd file(
+            ::open("/lib/modules/metagroup_ipc.ko", O_RDONLY | O_CLOEXEC));
+        if (!file) SKIP("metagroup_ipc.ko is not there: tests/vm/run --build examples/kernel");
+        return error_of(::syscall(SYS_finit_module, file.get(),
+                                  "type=1 instructions=0 cycles=3 period=50", 0));
+    }
     static int unload() {
         return error_of(::syscall(SYS_delete_module, "metagroup_ipc", O_NONBLOCK));
     }
@@ -91,6 +94,22 @@ TEST_CASE("Another module reads the counters of its own CPU") {
         REQUIRE(line.clock < 10'000'000'000);
     }
     REQUIRE(costs > 0);
+}
+
+TEST_CASE("Another module opens events for a task that may not open them itself") {
+    if (::access("/lib/modules/metagroup_ipc.ko", F_OK)) SKIP("metagroup_ipc.ko is not there");
+    const Paranoid paranoid(2);
+    const int error = in_child([] {
+        // Neither CAP_PERFMON nor CAP_SYS_ADMIN.
+        __user_cap_header_struct header{.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};
+        std::array<__user_cap_data_struct, 2> sets{};
+        sets[0].effective = sets[0].permitted = 1U << CAP_SYS_MODULE;
+        if (::syscall(SYS_capset, &header, sets.data())) return 255;
+        const Fd event(open_event(software_event(PERF_COUNT_SW_CPU_CLOCK, 0), -1, 0, -1));
+        return event ? 254 : Consumer::load();
+    });
+    Consumer::unload();
+    REQUIRE(error == 0);
 }
 
 TEST_CASE("Another module shares its counters with the sets of user space") {

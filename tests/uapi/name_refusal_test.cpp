@@ -210,6 +210,38 @@ TEST_CASE("A user who lost CAP_PERFMON is still the owner of a name", "[privileg
     REQUIRE(unpublish_as(Identity::user, "own") == 0);
 }
 
+// perf itself would not let this user open an event of a CPU.
+TEST_CASE("A user without CAP_PERFMON joins a name whose events have to be opened",
+          "[privilege]") {
+    const OpenDevice device;
+    const ParanoidOrSkip paranoid(2);
+    const Creator creator;
+    const Name name(creator, "reopened", 0004, 12);
+    { const OfflineCpu offline(online_cpus().back()); }
+    // Those of that CPU are gone.
+    REQUIRE(join_as(Identity::user, "reopened") == 0);
+}
+
+TEST_CASE("A user without CAP_PERFMON joins a name that follows while a CPU is offline",
+          "[privilege]") {
+    const OpenDevice device;
+    const ParanoidOrSkip paranoid(2);
+    const Meta creator, joined;
+    SetRequest request({faults()});
+    request.arg.flags = PERF_METAGROUP_SET_FOLLOW;
+    REQUIRE(request.open(creator) == 0);
+    const Name name(creator, "followed", 0004, 12);
+    const auto last = static_cast<unsigned>(online_cpus().size() - 1);
+    OfflineCpu offline(online_cpus().back());
+    const int fd = joined.fd();
+    REQUIRE(run_as(Identity::user, std::span(&fd, 1), [](std::span<const int> fds) {
+                return join(Meta(Fd(::dup(fds[0]))), "followed");
+            }) == 0);
+    REQUIRE(joined.member(last).status == PERF_METAGROUP_OFFLINE);
+    offline.back();
+    REQUIRE(wait_until([&] { return joined.member(last).status == PERF_METAGROUP_OK; }));
+}
+
 TEST_CASE("A user without CAP_PERFMON joins at most max_set_events events", "[privilege]") {
     const OpenDevice device;
     const Creator creator;

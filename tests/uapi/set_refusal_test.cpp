@@ -7,12 +7,14 @@
 #include <fcntl.h>
 #include <sys/eventfd.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <fstream>
 #include <functional>
+#include <thread>
 
 #include "identities.hpp"
 #include "support/process.hpp"
@@ -262,6 +264,36 @@ TEST_CASE("Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2
     const bool allowed = root || (identity == Identity::monitor && level < 3) || level <= 0;
     REQUIRE(result.perf_error == (allowed ? 0 : EACCES));
     REQUIRE(result.by_template == 0);
+}
+
+// perf does not see it: the events are shared.
+TEST_CASE("A user who may no longer open events opens no set of events that are open",
+          "[privilege]") {
+    const OpenDevice device;
+    const ParanoidOrSkip paranoid(0);
+    const Meta open;
+    REQUIRE(open_set(open, {faults()}, {0}) == 0);
+    std::array<int, 2> pair{};
+    REQUIRE(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.data()) == 0);
+    const Fd here(pair[0]), there(pair[1]);
+    std::thread raise([&] {
+        char byte = 0;
+        if (::read(here.get(), &byte, 1) != 1 || !paranoid.set(2)) ::shutdown(pair[0], SHUT_RDWR);
+        if (::write(here.get(), &byte, 1) != 1) ::shutdown(pair[0], SHUT_RDWR);
+    });
+    const auto result = run_as(
+        Identity::user, std::span(&pair[1], 1), [](std::span<const int> fds) -> std::array<long, 3> {
+            char byte = 0;
+            const Fd event(open_event(faults(), -1, 0, -1));
+            const Meta meta;
+            SetRequest request(std::vector<int>{event.get()}, {0});
+            const long before = request.open(meta);
+            if (::write(fds[0], &byte, 1) != 1 || ::read(fds[0], &byte, 1) != 1) return {};
+            const long after = request.open(meta);
+            return {before, after, request.arg.reason};
+        });
+    raise.join();
+    REQUIRE(result == std::array<long, 3>{0, -EACCES, PERF_METAGROUP_REASON_PERMISSION});
 }
 
 TEST_CASE("A template that was received from one with more rights is refused", "[privilege]") {

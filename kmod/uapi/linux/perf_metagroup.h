@@ -406,12 +406,15 @@ struct perf_metagroup_attach {
  * matter. sample_period is 0. The size field of an attr is handled as there, and is
  * at most @stride. kprobe and uprobe are not possible.
  *
- * Attrs demand CAP_SYS_ADMIN, because a module does not see perf_event_paranoid, and
- * that the kernel is not locked down against perf. A template has been checked when
- * it was opened; who opened it had the same user as the caller, and no capability
- * that the caller does not have.
+ * The caller may open events of CPUs: it has CAP_PERFMON, or perf_event_paranoid is
+ * 0 or less. Attrs demand CAP_SYS_ADMIN, and that the kernel is not locked down
+ * against perf. A template has been checked when it was opened; who opened it had the
+ * same user as the caller, and no capability that the caller does not have. All
+ * events, also those that are opened later, are opened with the credentials of the
+ * caller.
  *
- *   EACCES  attrs without CAP_SYS_ADMIN; or a template of who had more rights
+ *   EACCES  the caller may not open events of CPUs; attrs without CAP_SYS_ADMIN; or a
+ *           template of who had more rights
  *   EPERM   attrs, and the kernel is locked down
  *   EBADF   a template is not open for reading
  *   EINVAL  a template is not a perf event, or is bound to a task or a cgroup; an
@@ -577,7 +580,8 @@ struct perf_metagroup_publish {
  * @count:	out: JOIN: number of new members, one for each CPU of each set
  *
  * JOIN adds the events of a name to the meta-group of the caller, as OPEN_SET does,
- * and shares their counters. Counts and times begin at 0. It needs no further
+ * and shares their counters, or opens them with the credentials of the task that
+ * opened the sets. Counts and times begin at 0. It needs no further
  * permission than that of the name, which is decided as that to read a file: its
  * owner, or else members of its group, or else all others, as @mode says; and who has
  * CAP_PERFMON. What one who joined does, up to START, STOP and SET_EVENTS, is not seen
