@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/cpumask.h>
+#include <linux/device.h>
 #include <linux/err.h>
 #include <linux/minmax.h>
 #include <linux/smp.h>
-#include <linux/string.h>
 
 #include "compat/perf_event.h"
 #include "perf_kernel.h"
@@ -11,6 +11,12 @@
 
 /* Stands for events that are not open. It counts nothing. */
 static struct perf_event *mg_dummy;	/* constant */
+
+/*
+ * Types of kprobe and uprobe, which read user memory at addresses in the attr. The task
+ * that opens an event may have other memory, and holds mutexes that others wait for.
+ */
+static u32 mg_kprobe_type, mg_uprobe_type;	/* constant */
 
 static struct perf_event *mg_dummy_create(int cpu)
 {
@@ -99,17 +105,6 @@ u32 mg_kernel_status_now(const struct perf_event *event, int cpu)
 	return status;
 }
 
-/*
- * kprobe and uprobe take addresses of user space from the attr, which another
- * task may have opened.
- */
-static bool mg_event_has_pointers(const struct perf_event *event)
-{
-	const char *name = event->pmu->name;
-
-	return name && (!strcmp(name, "kprobe") || !strcmp(name, "uprobe"));
-}
-
 /**
  * mg_kernel_open - open an event on one CPU
  * @attr:	what it counts
@@ -125,18 +120,20 @@ static bool mg_event_has_pointers(const struct perf_event *event)
  */
 struct perf_event *mg_kernel_open(struct perf_event_attr *attr, int cpu, u32 *reason)
 {
-	struct perf_event *event = perf_event_create_kernel_counter(attr, cpu, NULL, NULL, NULL);
+	struct perf_event *event;
 
+	if (attr->type == mg_kprobe_type || attr->type == mg_uprobe_type) {
+		*reason = PERF_METAGROUP_REASON_ATTR;
+		return ERR_PTR(-EINVAL);
+	}
+	event = perf_event_create_kernel_counter(attr, cpu, NULL, NULL, NULL);
 	if (IS_ERR(event)) {
 		*reason = PERF_METAGROUP_REASON_REFUSED;
 		return event;
 	}
-	if (mg_event_has_pointers(event))
-		*reason = PERF_METAGROUP_REASON_ATTR;
-	else if (READ_ONCE(event->cpu) != cpu)
-		*reason = PERF_METAGROUP_REASON_OTHER_CPU;
-	else
+	if (READ_ONCE(event->cpu) == cpu)
 		return event;
+	*reason = PERF_METAGROUP_REASON_OTHER_CPU;
 	perf_event_release_kernel(event);
 	return ERR_PTR(-EINVAL);
 }
@@ -311,6 +308,21 @@ int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *con
 	return *status == PERF_METAGROUP_ERROR ? MG_SCOPE_ANY : scope;
 }
 
+/* A PMU in sysfs has its number; U32_MAX if there is no such PMU. */
+static u32 mg_type_of_pmu(const char *name)
+{
+	struct device *device = bus_find_device_by_name(mg_dummy->pmu->dev->bus, NULL, name);
+	const struct pmu *pmu;
+	u32 type;
+
+	if (!device)
+		return U32_MAX;
+	pmu = dev_get_drvdata(device);
+	type = pmu->type;
+	put_device(device);
+	return type;
+}
+
 /**
  * mg_kernel_init - prepare to open events
  *
@@ -331,6 +343,8 @@ int mg_kernel_init(void)
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	mg_dummy = event;
+	mg_kprobe_type = mg_type_of_pmu("kprobe");
+	mg_uprobe_type = mg_type_of_pmu("uprobe");
 	return 0;
 }
 

@@ -11,7 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <fstream>
 #include <functional>
 #include <thread>
@@ -144,6 +146,25 @@ TEST_CASE("kprobes and uprobes cannot be in a set") {
     constexpr char kFunction[] = "do_nanosleep";
     probe.config1 = address(kFunction);
     refuse(probe, -EINVAL, PERF_METAGROUP_REASON_ATTR);
+}
+
+TEST_CASE("The memory that an attr of a kprobe or uprobe points to is not read") {
+    const auto attr = pmu_event(GENERATE("kprobe", "uprobe"), 0, 0);
+    if (!attr) SKIP("no such PMU");
+    if (!SlowPage::available()) SKIP("no userfaultfd");
+    SlowPage page;
+    const Meta meta;
+    std::atomic<long> result = 1;
+    std::thread open([&] {
+        perf_event_attr probe = *attr;
+        probe.config1 = address(page.at());
+        result = open_set(meta, {faults(), probe}, {0});
+    });
+    const bool read = page.touched(std::chrono::milliseconds(500));
+    page.destroy();
+    open.join();
+    REQUIRE_FALSE(read);
+    REQUIRE(result == -EINVAL);
 }
 
 TEST_CASE("An event that its PMU counts on another CPU cannot be in a set") {
