@@ -47,13 +47,25 @@ static void mg_follow_lock(struct mg_group *group)
 
 static bool mg_is_to_be_opened(const struct mg_member *member, u32 round)
 {
-	struct mg_event_info info;
+	return member->view && member->view->follow && member->view->round != round &&
+	       !READ_ONCE(member->view->spec->revoked) && cpu_online(member->cpu) &&
+	       mg_kernel_presence(member->counter) == PERF_METAGROUP_OFFLINE;
+}
 
-	if (!member->view || !member->view->follow || member->view->round == round ||
-	    !cpu_online(member->cpu))
-		return false;
-	mg_counter_describe(member->counter, &info, NULL, 0);
-	return mg_status_is_dissolved(info.status);
+/*
+ * A type that was that of a PMU may be that of another one now, so events of the same
+ * set are not opened any more on any CPU.
+ */
+static void mg_follow_revoke(const struct mg_frames *frames)
+{
+	u32 i;
+
+	for (i = 0; i < frames->nr_members; i++) {
+		const struct mg_member *member = frames->members[i];
+
+		if (member->view && mg_kernel_presence(member->counter) == PERF_METAGROUP_REVOKED)
+			WRITE_ONCE(member->view->spec->revoked, true);
+	}
 }
 
 /* Find the next member to be opened in this round. */
@@ -63,6 +75,7 @@ static bool mg_follow_next(struct mg_follow *follow, struct mg_reopen *reopen)
 	u32 round = atomic_read(&follow->round);
 	u32 i;
 
+	mg_follow_revoke(frames);
 	for (i = 0; i < frames->nr_members; i++) {
 		struct mg_member *member = frames->members[i];
 

@@ -66,7 +66,8 @@ static u32 mg_kernel_status(const struct perf_event *event,
 			    const struct perf_event_context *ctx, int cpu)
 {
 	/* It is not open, or its PMU has moved it. */
-	if (event == mg_dummy || READ_ONCE(event->cpu) != cpu)
+	if (event->state > PERF_EVENT_STATE_REVOKED &&
+	    (event == mg_dummy || READ_ONCE(event->cpu) != cpu))
 		return PERF_METAGROUP_OFFLINE;
 	return mg_event_status(event, mg_event_place(event, ctx));
 }
@@ -85,24 +86,33 @@ u32 mg_worse_status(u32 one, u32 other)
 	return max(one, other);
 }
 
+static u32 mg_kernel_status_now(const struct perf_event *event, int cpu)
+{
+	unsigned long flags;
+	struct perf_event_context *ctx = mg_event_lock(event, &flags);
+	u32 status = mg_kernel_status(event, ctx, cpu);
+
+	mg_event_unlock(ctx, flags);
+	/*
+	 * A pinned event is on the PMU, or in ERROR; but one that excludes guests is off
+	 * while its CPU runs a guest that has the PMU.
+	 */
+	if (status == PERF_METAGROUP_INACTIVE && event->attr.exclude_guest)
+		return PERF_METAGROUP_OK;
+	return status;
+}
+
 /**
- * mg_kernel_status_now - status of an event
+ * mg_kernel_counts - check whether an event can be given to a user
  * @event:	the event
  * @cpu:	the CPU that it was opened for
  *
  * Context: Any. Takes ctx->lock.
- * Return: PERF_METAGROUP_OK, ...
+ * Return: true if it is on the PMU of that CPU.
  */
-u32 mg_kernel_status_now(const struct perf_event *event, int cpu)
+bool mg_kernel_counts(const struct perf_event *event, int cpu)
 {
-	struct perf_event_context *ctx = READ_ONCE(event->ctx);
-	unsigned long flags;
-	u32 status;
-
-	raw_spin_lock_irqsave(&ctx->lock, flags);
-	status = mg_kernel_status(event, ctx, cpu);
-	raw_spin_unlock_irqrestore(&ctx->lock, flags);
-	return status;
+	return mg_kernel_status_now(event, cpu) == PERF_METAGROUP_OK;
 }
 
 /**
@@ -190,6 +200,39 @@ bool mg_kernel_is_opened(const struct mg_counter *counter)
 	return counter->leader && counter->leader != mg_dummy;
 }
 
+static u32 mg_kernel_presence_of(const struct perf_event *event, int cpu)
+{
+	unsigned long flags;
+	struct perf_event_context *ctx = mg_event_lock(event, &flags);
+	u32 presence = PERF_METAGROUP_OK;
+
+	if (event->state <= PERF_EVENT_STATE_REVOKED)
+		presence = PERF_METAGROUP_REVOKED;
+	else if (event == mg_dummy || READ_ONCE(event->cpu) != cpu ||
+		 mg_event_place(event, ctx) != MG_INSTALLED)
+		presence = PERF_METAGROUP_OFFLINE;
+	mg_event_unlock(ctx, flags);
+	return presence;
+}
+
+/**
+ * mg_kernel_presence - check whether events are on their CPU, whether they count or not
+ * @counter:	the counter, which has kernel events
+ *
+ * Context: Any. Takes ctx->lock.
+ * Return: PERF_METAGROUP_OK; _REVOKED if the PMU of one was unregistered, else _OFFLINE
+ * if one is not on its CPU.
+ */
+u32 mg_kernel_presence(const struct mg_counter *counter)
+{
+	u32 presence = PERF_METAGROUP_OK;
+	u32 i;
+
+	for (i = 0; i < counter->nr_kernel; i++)
+		presence = max(presence, mg_kernel_presence_of(counter->kernel[i], counter->cpu));
+	return presence;
+}
+
 /**
  * mg_kernel_describe - describe the events of a counter
  * @counter:	the counter, which has kernel events
@@ -221,17 +264,48 @@ static bool mg_kernel_is_clock(const struct perf_event *event)
 	return mg_event_is_clock(event) && event->attr.config == PERF_COUNT_SW_CPU_CLOCK;
 }
 
+/* Of an event whose pmu->read() has an effect. Its PMU is registered. */
+static void mg_kernel_plan_read(struct mg_plan *plan, u32 index, bool clock)
+{
+	struct perf_event *event = plan->events[index];
+	bool topology = event->group_caps & (PERF_EV_CAP_READ_ACTIVE_PKG | PERF_EV_CAP_READ_SCOPE);
+	u8 scope = topology ? MG_SCOPE_TOPOLOGY : MG_SCOPE_CPU;
+
+	if (!clock)
+		plan->reads[index] = event;
+	plan->scope = min(plan->scope, scope);
+	if (event->pmu->task_ctx_nr != perf_hw_context)
+		plan->idle_stable = false;
+}
+
+static void mg_kernel_plan_event(struct mg_plan *plan, u32 index)
+{
+	const struct mg_counter *counter = plan->counter;
+	struct perf_event *event = counter->kernel[index];
+	struct mg_count *count;
+	unsigned long flags;
+	struct perf_event_context *ctx = mg_event_lock(event, &flags);
+	bool revoked = event->state <= PERF_EVENT_STATE_REVOKED;
+	bool clock = !revoked && mg_kernel_is_clock(event);
+
+	plan->events[index] = event;
+	if (!revoked && mg_event_needs_read(event))
+		mg_kernel_plan_read(plan, index, clock);
+	mg_event_unlock(ctx, flags);
+	count = clock ? &plan->clocks[plan->nr_clocks++] : &plan->counts[plan->nr_counts++];
+	count->event = event;
+	count->word = counter->count_word + index * counter->stride;
+}
+
 /**
  * mg_kernel_plan - make the plan of kernel events
  * @plan:	newly allocated
  *
- * Context: Process context. The events are on their contexts, or their PMU is not
- * unregistered.
+ * Context: Process context. Takes ctx->lock.
  */
 void mg_kernel_plan(struct mg_plan *plan)
 {
 	const struct mg_counter *counter = plan->counter;
-	u8 scope;
 	u32 i;
 
 	plan->leader = counter->leader;
@@ -240,25 +314,8 @@ void mg_kernel_plan(struct mg_plan *plan)
 	plan->nr_reads = counter->nr_kernel;
 	plan->scope = MG_SCOPE_ANY;
 	plan->idle_stable = true;
-	for (i = 0; i < counter->nr_kernel; i++) {
-		struct perf_event *event = counter->kernel[i];
-		bool clock = mg_kernel_is_clock(event);
-		struct mg_count *count = clock ? &plan->clocks[plan->nr_clocks++] :
-						 &plan->counts[plan->nr_counts++];
-
-		count->event = event;
-		count->word = counter->count_word + i * counter->stride;
-		plan->events[i] = event;
-		if (!mg_event_needs_read(event))
-			continue;
-		if (!clock)
-			plan->reads[i] = event;
-		scope = event->group_caps & (PERF_EV_CAP_READ_ACTIVE_PKG | PERF_EV_CAP_READ_SCOPE) ?
-			MG_SCOPE_TOPOLOGY : MG_SCOPE_CPU;
-		plan->scope = min_t(u8, plan->scope, scope);
-		if (event->pmu->task_ctx_nr != perf_hw_context)
-			plan->idle_stable = false;
-	}
+	for (i = 0; i < counter->nr_kernel; i++)
+		mg_kernel_plan_event(plan, i);
 }
 
 /**

@@ -9,6 +9,8 @@
 #ifndef MG_PERF_KERNEL_H
 #define MG_PERF_KERNEL_H
 
+#include <linux/compiler.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include "perf_access.h"
@@ -25,14 +27,39 @@ struct mg_failure {
 	u32 reason;
 };
 
+/*
+ * Lock the context that @event is on, or was on last. While the lock is held and
+ * event->state is above REVOKED, the PMU of @event is registered. Without it,
+ * event->pmu may become NULL at any time.
+ */
+static __always_inline struct perf_event_context *mg_event_lock(const struct perf_event *event,
+								unsigned long *flags)
+{
+	struct perf_event_context *ctx = READ_ONCE(event->ctx);
+
+	raw_spin_lock_irqsave(&ctx->lock, *flags);
+	while (unlikely(ctx != READ_ONCE(event->ctx))) {
+		raw_spin_unlock(&ctx->lock);
+		ctx = READ_ONCE(event->ctx);
+		raw_spin_lock(&ctx->lock);
+	}
+	return ctx;
+}
+
+static __always_inline void mg_event_unlock(struct perf_event_context *ctx, unsigned long flags)
+{
+	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+}
+
 int mg_kernel_may_open(void);
 struct perf_event *mg_kernel_open(struct perf_event_attr *attr, int cpu, u32 *reason);
 int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
 		     struct mg_failure *failure);
 u32 mg_worse_status(u32 one, u32 other);
-u32 mg_kernel_status_now(const struct perf_event *event, int cpu);
+bool mg_kernel_counts(const struct perf_event *event, int cpu);
 void mg_kernel_leave_closed(struct perf_event **events, u32 nr_events);
 bool mg_kernel_is_opened(const struct mg_counter *counter);
+u32 mg_kernel_presence(const struct mg_counter *counter);
 void mg_kernel_describe(const struct mg_counter *counter, struct mg_event_info *info);
 void mg_kernel_plan(struct mg_plan *plan);
 int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *ctx, int cpu,

@@ -189,6 +189,9 @@ static int mg_set_copy_members(struct mg_set *set, const struct mg_group *from)
 
 		if (!of->view)
 			continue;
+		/* Its type may be that of another PMU now. */
+		if (mg_kernel_presence(of->counter) == PERF_METAGROUP_REVOKED)
+			return -ENODEV;
 		one.spec = of->view->spec;
 		one.format = of->counter->read_format;
 		one.follow = of->view->follow;

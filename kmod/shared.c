@@ -61,7 +61,7 @@ static struct mg_shared_event *mg_shared_find(struct mg_shared *shared,
 
 	hash_for_each_possible(shared->by_attr, entry, by_attr, mg_shared_key(attr))
 		if (!memcmp(&entry->attr, attr, sizeof(*attr)) &&
-		    mg_kernel_status_now(entry->event, cpu) == PERF_METAGROUP_OK)
+		    mg_kernel_counts(entry->event, cpu))
 			return entry;
 	return NULL;
 }

@@ -85,6 +85,27 @@ static bool mg_may_use_template(const struct file *file)
 	       cap_issubset(opener->cap_effective, user->cap_effective);
 }
 
+static int mg_attr_of_event(const struct perf_event *event, struct perf_event_attr *attr,
+			    u32 *reason)
+{
+	unsigned long flags;
+	struct perf_event_context *ctx = mg_event_lock(event, &flags);
+	int err = 0;
+
+	if (event->state <= PERF_EVENT_STATE_REVOKED) {
+		/* Its type may be that of another PMU now. */
+		*reason = PERF_METAGROUP_REASON_REFUSED;
+		err = -ENODEV;
+	} else {
+		mg_attr_for_counting(attr, &event->attr);
+		/* perf may have replaced the type, see mg_event_is_clock(). */
+		if (mg_event_is_clock(event))
+			attr->type = PERF_TYPE_SOFTWARE;
+	}
+	mg_event_unlock(ctx, flags);
+	return err;
+}
+
 static int mg_attr_of_file(const struct file *file, struct perf_event *event,
 			   struct perf_event_attr *attr, u32 *reason)
 {
@@ -104,11 +125,7 @@ static int mg_attr_of_file(const struct file *file, struct perf_event *event,
 		*reason = PERF_METAGROUP_REASON_PERMISSION;
 		return -EACCES;
 	}
-	mg_attr_for_counting(attr, &event->attr);
-	/* perf may have replaced the type, see mg_event_is_clock(). */
-	if (mg_event_is_clock(event))
-		attr->type = PERF_TYPE_SOFTWARE;
-	return 0;
+	return mg_attr_of_event(event, attr, reason);
 }
 
 /**
@@ -118,7 +135,7 @@ static int mg_attr_of_file(const struct file *file, struct perf_event *event,
  * @reason:	set to PERF_METAGROUP_REASON_* on failure
  *
  * Context: Process context.
- * Return: 0, -EBADF, -EINVAL or -EACCES.
+ * Return: 0, -EBADF, -EINVAL, -EACCES or -ENODEV.
  */
 int mg_attr_of_template(int fd, struct perf_event_attr *attr, u32 *reason)
 {

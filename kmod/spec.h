@@ -17,12 +17,14 @@ struct cred;
  * @nr_events:	entries of @attrs
  * @cred:	credentials of the task that has described them, with which they are
  *		opened; a reference, constant
+ * @revoked:	the PMU of one was unregistered; set once, any context
  * @attrs:	what the events count; constant
  */
 struct mg_spec {
 	struct kref refs;
 	u32 nr_events;
 	const struct cred *cred;
+	bool revoked;
 	struct perf_event_attr attrs[];
 };
 

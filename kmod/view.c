@@ -47,6 +47,7 @@ struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec 
 	view->spec = spec;
 	view->follow = follow;
 	view->failure.event = counter->nr_kernel;
+	view->failure.cpu = PERF_METAGROUP_NO_CPU;
 	return view;
 }
 

@@ -183,6 +183,22 @@ TEST_CASE("A CPU where events cannot be opened anew stays OFFLINE, with the reas
     REQUIRE(set.meta.member(number).error == 0);
 }
 
+TEST_CASE("A CPU of a set that lost a counter counts again when it is online again") {
+    const auto two = distinct(2, testpmu_or_skip(0));
+    const Following set({faults(), two[0], two[1]});
+    {
+        const TestpmuCounters fewer(1);
+        // Another pinned event has all of them put on the PMU anew.
+        perf_event_attr pinned = two[0];
+        pinned.pinned = 1;
+        const Fd event(open_event(pinned, -1, set.last, -1));
+        REQUIRE(set.last_frame().record.status == PERF_METAGROUP_ERROR);
+    }
+    REQUIRE(set_online(set.last, false));
+    REQUIRE(set_online(set.last, true));
+    REQUIRE(checked_generation(set.until(PERF_METAGROUP_OK)) == 1);
+}
+
 TEST_CASE("A member that was detached is not opened anew") {
     const Following set({faults()});
     const auto number = set.last_number();

@@ -1,23 +1,12 @@
 // SPDX-License-Identifier: MIT
 // Groups that change, fail or move while they are members.
 #include <sys/prctl.h>
-#include <sys/utsname.h>
-
-#include <cstdio>
 
 #include "fixtures.hpp"
 
 using namespace metagroup::test;
 
 namespace {
-
-bool kernel_revokes_events() {
-    utsname system{};
-    ::uname(&system);
-    int major = 0, minor = 0;
-    REQUIRE(std::sscanf(system.release, "%d.%d", &major, &minor) == 2);
-    return major > 6 || (major == 6 && minor >= 15);
-}
 
 }  // namespace
 
@@ -198,7 +187,7 @@ TEST_CASE("Sweeps continue while members are moved back and forth") {
 
 TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last counts") {
     const auto attr = testpmu_or_skip(kTimed);
-    if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");
+    need_revoked_events();
     const EventGroup group = group_of(0, {attr, attr});
     const EventGroup fine = open_group(1, kTimes, 1);
     const Meta meta(group, fine);
@@ -218,7 +207,7 @@ TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last coun
 TEST_CASE("A member whose PMU is unregistered during a stream keeps its last counts in it") {
     const MaxStreamPercent no_limit(100);
     const auto attr = testpmu_or_skip(kFull);
-    if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");
+    need_revoked_events();
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(group_of(cpu, {attr, attr}));
     RunningStream stream(meta, std::chrono::milliseconds(1));
