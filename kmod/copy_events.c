@@ -14,9 +14,8 @@
 #include "copy_events.h"
 #include "set.h"
 
-/* Copy an attr in, as perf_event_open(2) does. */
-static int mg_copy_in_attr(struct perf_event_attr *attr, struct perf_event_attr __user *uattr,
-			   u32 stride)
+/* Copy an attr in, as perf_copy_attr() does. */
+static int mg_copy_in_attr(struct perf_event_attr *attr, struct perf_event_attr __user *uattr)
 {
 	u32 size;
 	int err;
@@ -25,9 +24,7 @@ static int mg_copy_in_attr(struct perf_event_attr *attr, struct perf_event_attr 
 		return -EFAULT;
 	if (!size)
 		size = PERF_ATTR_SIZE_VER0;
-	if (size > stride)
-		return -EINVAL;
-	err = size < PERF_ATTR_SIZE_VER0 ? -E2BIG :
+	err = size < PERF_ATTR_SIZE_VER0 || size > PAGE_SIZE ? -E2BIG :
 		copy_struct_from_user(attr, sizeof(*attr), uattr, size);
 	if (err == -E2BIG && put_user((u32)sizeof(*attr), &uattr->size))
 		err = -EFAULT;
@@ -65,7 +62,7 @@ static int mg_copy_in_attrs(struct mg_set *set, const char __user *uattrs, u32 s
 	}
 	for (i = 0; i < set->spec->nr_events; i++, uattrs += stride) {
 		memset(&attr, 0, sizeof(attr));
-		err = mg_copy_in_attr(&attr, (struct perf_event_attr __user *)uattrs, stride);
+		err = mg_copy_in_attr(&attr, (struct perf_event_attr __user *)uattrs);
 		if (err == -EFAULT)
 			return err;
 		if (!err && !mg_attr_is_valid(&attr))

@@ -133,9 +133,29 @@ TEST_CASE("The size of an attr of a set is handled as by perf_event_open(2)") {
         REQUIRE(request.open(Meta()) == -E2BIG);
         REQUIRE(large.attr.size < sizeof(large));
     }
-    SECTION("larger than the stride") {
-        attr.size = sizeof(attr) + 8;
-        refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
+    SECTION("larger than the stride, which perf_event_open(2) does not have") {
+        struct {
+            perf_event_attr attr;
+            std::array<__u64, 32> more;
+        } large{attr, {}};
+        large.attr.size = sizeof(large);
+        SetRequest request({attr}, {0});
+        request.arg.events = address(&large);
+        REQUIRE(request.open(Meta()) == 0);
+        REQUIRE(Fd(open_event(large.attr, -1, 0, -1)));
+        large.more.back() = 1;
+        REQUIRE(request.open(Meta()) == -E2BIG);
+        REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_ATTR);
+        const auto known = std::exchange(large.attr.size, sizeof(large));
+        REQUIRE_FALSE(Fd(open_event(large.attr, -1, 0, -1)));
+        REQUIRE(errno == E2BIG);
+        REQUIRE(large.attr.size == known);
+    }
+    SECTION("larger than any that is possible") {
+        attr.size = 4104;
+        SetRequest request({attr}, {0});
+        REQUIRE(request.open(Meta()) == -E2BIG);
+        REQUIRE(request.attrs[0].size < 4096);
     }
 }
 

@@ -397,14 +397,17 @@ struct perf_metagroup_attach {
  * its record rises. Counts and times go on from where they were, and identifiers
  * are the same. Where the events cannot be opened the member stays OFFLINE, and
  * GET_MEMBER has the reason; they are tried again when a CPU comes online. At least
- * one CPU must be online.
+ * one CPU must be online. Once the PMU of an event of the set was unregistered, none
+ * is opened anew.
  *
  * Of an attr, or of that of a template, these fields are used: type, config, config1
  * and further ones, bp_type, exclude_user, exclude_kernel, exclude_hv, exclude_idle,
  * exclude_host and exclude_guest. The others of an attr are checked as far as they
  * are for perf_event_open(2), and, like filters and programs of a template, do not
- * matter. sample_period is 0. The size field of an attr is handled as there, and is
- * at most @stride. kprobe and uprobe are not possible.
+ * matter. sample_period is 0. The size field of an attr is handled as there, whatever
+ * @stride is: bytes that the kernel does not know are 0. kprobe and uprobe are not
+ * possible. A generic event of the CPU's own PMU (HARDWARE, HW_CACHE) of a template is
+ * that of each CPU: perf removes the type of a PMU from its config.
  *
  * The caller may open events of CPUs: it has CAP_PERFMON, or perf_event_paranoid is
  * 0 or less. Attrs demand CAP_SYS_ADMIN, and that the kernel is not locked down
@@ -422,10 +425,12 @@ struct perf_metagroup_attach {
  *           @nr_events is 0, @read_format or @stride is not valid, or @cpus is
  *           empty or has impossible CPUs
  *   EBUSY   a PMU has no counter for an event
- *   E2BIG   an attr is too large, which sets its size field; @nr_events is too large;
+ *   E2BIG   an attr has fields that the kernel does not know, or its size is not
+ *           possible, which sets its size field to that of the kernel; @nr_events is too large;
  *           the user would have more than max_set_events events in sets; or as for
  *           ATTACH
- *   ENODEV  a CPU is not online; with PERF_METAGROUP_SET_FOLLOW, no CPU is
+ *   ENODEV  a CPU is not online; with PERF_METAGROUP_SET_FOLLOW, no CPU is; or the PMU
+ *           of a template was unregistered
  *   ENOENT, EOPNOTSUPP and others  as perf_event_open(2) returns for that event
  *   ENOSPC  no numbers are left
  *   ENOMEM  no memory
@@ -560,7 +565,7 @@ struct perf_metagroup_events {
  *   EEXIST  there is such a name
  *   ENOSPC  there are max_names names
  *   ENODEV, EBUSY  an event of a set is not on the PMU any more, and cannot be opened
- *           anew, as for OPEN_SET
+ *           anew, as for OPEN_SET, or must not, because its PMU was unregistered
  *   ENOMEM  no memory
  */
 struct perf_metagroup_publish {
@@ -597,7 +602,8 @@ struct perf_metagroup_publish {
  *   ENOENT  no such name
  *   EACCES  the caller may not
  *   EINVAL  @name is not valid
- *   ENODEV, EBUSY, E2BIG, ENOSPC, ENOMEM  JOIN: as OPEN_SET
+ *   ENODEV  JOIN: the PMU of an event was unregistered; or as OPEN_SET
+ *   EBUSY, E2BIG, ENOSPC, ENOMEM  JOIN: as OPEN_SET
  */
 struct perf_metagroup_name {
 	__u32	size;
