@@ -7,6 +7,7 @@
 
 #include "attach.h"
 #include "group.h"
+#include "sample.h"
 
 /**
  * mg_attach_prepare - create members for the leaders behind descriptors
@@ -60,6 +61,7 @@ static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group
 	struct {
 		u32 members;
 		u32 events;
+		u64 room;
 	} *on_cpu;
 	int err = 0;
 	int cpu;
@@ -71,8 +73,10 @@ static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group
 
 	for (i = 0; i < frames->nr_members; i++)
 		on_cpu[frames->members[i]->cpu].members++;
-	for_each_cpu(cpu, group->cpus.mask)
+	for_each_cpu(cpu, group->cpus.mask) {
 		on_cpu[cpu].events = group->cpus.on_cpu[cpu].nr_events;
+		on_cpu[cpu].room = group->cpus.on_cpu[cpu].sample_room;
+	}
 	for (i = 0; i < attach->nr_members; i++) {
 		struct mg_member *member = attach->members[i];
 
@@ -82,6 +86,9 @@ static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group
 		if (++on_cpu[cpu].members > MG_MAX_PER_CPU ||
 		    on_cpu[cpu].events > MG_MAX_EVENTS_PER_CPU)
 			err = -E2BIG;
+		on_cpu[cpu].room += mg_sample_room(member);
+		if (!err && !mg_cpu_has_room(&group->cpus.on_cpu[cpu], on_cpu[cpu].room))
+			err = -ENOSPC;
 	}
 	kvfree(on_cpu);
 	return err;

@@ -3,6 +3,7 @@
 #include <linux/errno.h>
 #include <linux/irqflags.h>
 #include <linux/ktime.h>
+#include <linux/limits.h>
 #include <linux/log2.h>
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -29,8 +30,10 @@ int mg_cpus_init(struct mg_cpus *cpus)
 	    !zalloc_cpumask_var(&cpus->running, GFP_KERNEL_ACCOUNT) ||
 	    !zalloc_cpumask_var(&cpus->mask, GFP_KERNEL_ACCOUNT))
 		return -ENOMEM;
-	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
 		raw_spin_lock_init(&cpus->on_cpu[cpu].lock);
+		cpus->on_cpu[cpu].max_room = U32_MAX;
+	}
 	return 0;
 }
 

@@ -30,6 +30,8 @@
  * @done:	number of the last broadcast that the CPU has completed; sweep
  * @now:	when the CPU took part in it; sweep
  * @lock:	see docs/locking.md
+ * @max_room:	what @sample_room may become: the size of the ring of a running stream;
+ *		mg_group.mutex
  * @idle_seq:	odd while the CPU is idle and its counts are as of @idle_now; @lock
  * @idle_now:	when the CPU entered idle; @lock
  *
@@ -42,6 +44,7 @@ struct mg_cpu {
 	struct mg_now now;
 	raw_spinlock_t lock;
 	u32 sample_room;
+	u32 max_room;
 	u32 idle_seq;
 	struct mg_now idle_now;
 } ____cacheline_aligned;
@@ -101,6 +104,12 @@ static inline struct mg_now mg_now_of(int cpu)
 		.mono = ktime_get_ns(),
 		.perf = mg_perf_clock(cpu),
 	};
+}
+
+/* Return true if @room bytes fit into the ring of the CPU. mg_group.mutex is held. */
+static inline bool mg_cpu_has_room(const struct mg_cpu *on_cpu, u64 room)
+{
+	return room <= on_cpu->max_room;
 }
 
 /*

@@ -6,15 +6,16 @@
 
 #include "fixup.h"
 #include "group.h"
+#include "sample.h"
 
 /* A frame that could not be enlarged is tried again after this time. */
 #define MG_GROW_INTERVAL	HZ
 
 static int mg_member_resize(struct mg_group *group, struct mg_member *member, u32 capacity)
 {
+	const struct mg_cpu *on_cpu = &group->cpus.on_cpu[member->cpu];
 	struct mg_frames *frames = &group->frames;
-	u32 nr_events = group->cpus.on_cpu[member->cpu].nr_events -
-			member->plan->capacity + capacity;
+	u32 nr_events = on_cpu->nr_events - member->plan->capacity + capacity;
 	u64 size = frames->size - mg_member_frame_size(member) +
 		   mg_frame_size(member->counter, capacity);
 	struct mg_plan *plan;
@@ -22,6 +23,9 @@ static int mg_member_resize(struct mg_group *group, struct mg_member *member, u3
 
 	if (nr_events > MG_MAX_EVENTS_PER_CPU)
 		return -E2BIG;
+	if (!mg_cpu_has_room(on_cpu, (u64)on_cpu->sample_room - mg_sample_room(member) +
+				     mg_sample_room_of(member->counter, capacity)))
+		return -ENOSPC;
 	err = mg_snapshot_reserve(&frames->snapshot, size);
 	if (err)
 		return err;

@@ -8,6 +8,7 @@
 #include "control.h"
 #include "group.h"
 #include "replace.h"
+#include "sample.h"
 
 /**
  * mg_replace_reserve - check the limits and allocate memory for other events
@@ -16,17 +17,20 @@
  * @new:	the member that is to replace it
  *
  * Context: Process context. mg_group.mutex is held until mg_replace_commit().
- * Return: 0, -E2BIG or -ENOMEM.
+ * Return: 0, -E2BIG, -ENOSPC or -ENOMEM.
  */
 int mg_replace_reserve(struct mg_group *group, const struct mg_member *old,
 		       const struct mg_member *new)
 {
+	const struct mg_cpu *on_cpu = &group->cpus.on_cpu[old->cpu];
 	struct mg_frames *frames = &group->frames;
-	u32 nr_events = group->cpus.on_cpu[old->cpu].nr_events - old->plan->capacity +
-			new->plan->capacity;
+	u32 nr_events = on_cpu->nr_events - old->plan->capacity + new->plan->capacity;
 
 	if (nr_events > MG_MAX_EVENTS_PER_CPU)
 		return -E2BIG;
+	if (!mg_cpu_has_room(on_cpu, (u64)on_cpu->sample_room - mg_sample_room(old) +
+				     mg_sample_room(new)))
+		return -ENOSPC;
 	return mg_frames_reserve(frames, frames->nr_members, MG_MAX_MEMBERS,
 				 frames->size - mg_member_frame_size(old) +
 				 mg_member_frame_size(new));

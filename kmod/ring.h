@@ -45,13 +45,16 @@ static __always_inline u64 mg_ring_tail(const struct mg_ring *ring)
 }
 
 /*
- * Return true if @size bytes can be written. Writes depend on the load of @tail, so
+ * Return true if @size bytes can be written, which are at most those of the ring:
+ * more would go beyond the memory. Writes depend on the load of @tail, so
  * they are not done before it: what user space has read stays intact until then.
  */
 static __always_inline bool mg_ring_has_room(const struct mg_ring *ring, u64 tail, u64 size)
 {
 	u64 used = ring->head - tail;
 
+	if (size > ring->size)
+		return false;
 	return ring->overwrite || (used <= ring->size && size <= ring->size - used);
 }
 

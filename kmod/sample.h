@@ -7,6 +7,7 @@
 #define MG_SAMPLE_H
 
 #include <linux/compiler.h>
+#include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
 
@@ -52,11 +53,20 @@ struct mg_lost_samples {
 	u64 id;
 };
 
-/* Bytes that a member may need in a ring for one deadline, and for those lost before. */
+/*
+ * Bytes that a member of @capacity events may need in a ring for one deadline, and
+ * for those lost before. A deadline at which it cannot be read is a record of its own.
+ */
+static inline u32 mg_sample_room_of(const struct mg_counter *counter, u32 capacity)
+{
+	u32 sample = sizeof(struct mg_sample) + mg_payload_size(counter, capacity);
+
+	return sizeof(struct mg_lost_samples) + max_t(u32, sample, sizeof(struct mg_lost_samples));
+}
+
 static inline u32 mg_sample_room(const struct mg_member *member)
 {
-	return sizeof(struct mg_lost_samples) + sizeof(struct mg_sample) +
-	       mg_payload_size(member->counter, member->plan->capacity);
+	return mg_sample_room_of(member->counter, member->plan->capacity);
 }
 
 void mg_sample_lost(const struct mg_member *member, int cpu, const struct mg_now *now,

@@ -7,6 +7,7 @@
 #include <linux/delay.h>
 #include <linux/err.h>
 #include <linux/ktime.h>
+#include <linux/limits.h>
 #include <linux/math64.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -225,13 +226,23 @@ void mg_stream_update(struct mg_stream *stream)
 	mg_stream_arm_all(stream, 0);
 }
 
+/* From now on, members are to fit into rings of @ring_size; U32_MAX for no rings. */
+static void mg_stream_set_room(struct mg_stream *stream, u32 ring_size)
+{
+	unsigned int cpu;
+
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
+		stream->group->cpus.on_cpu[cpu].max_room =
+			cpumask_test_cpu(cpu, stream->skipped) ? U32_MAX : ring_size;
+}
+
 static int mg_stream_reserve_all(struct mg_stream *stream)
 {
 	const struct mg_cpus *cpus = &stream->group->cpus;
 	int cpu, err;
 
 	for_each_cpu(cpu, cpus->mask) {
-		if (cpus->on_cpu[cpu].sample_room > stream->ring_size)
+		if (!mg_cpu_has_room(&cpus->on_cpu[cpu], cpus->on_cpu[cpu].sample_room))
 			return -ENOSPC;
 		err = mg_stream_reserve(stream, cpu);
 		if (err)
@@ -267,6 +278,7 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 	stream->overwrite = arg->flags & PERF_METAGROUP_STREAM_OVERWRITE;
 	stream->cpus.quiet = group->mode & PERF_METAGROUP_MODE_QUIET;
 	stream->cpus.woken = 0;
+	stream->cpus.failed = false;
 	if (group->mode & PERF_METAGROUP_MODE_SKIP_ISOLATED)
 		cpumask_copy(stream->skipped, group->skipped);
 	else
@@ -275,6 +287,7 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 		stream->cpus.on_cpu[cpu].on_cpu = &group->cpus.on_cpu[cpu];
 
 	WRITE_ONCE(stream->cpus.running, true);
+	mg_stream_set_room(stream, stream->ring_size);
 	err = mg_stream_reserve_all(stream);
 	if (!err && stream->cpus.quiet)
 		err = mg_idle_join(&stream->cpus.on_idle);
@@ -292,6 +305,7 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 
 undo:
 	WRITE_ONCE(stream->cpus.running, false);
+	mg_stream_set_room(stream, U32_MAX);
 	mg_idle_leave(&stream->cpus.on_idle);
 	mg_stream_free_rings(stream);
 	mg_limit_remove_stream(stream->limit);
@@ -316,6 +330,7 @@ u64 mg_stream_stop(struct mg_stream *stream)
 	if (!stream->cpus.running)
 		return 0;
 	WRITE_ONCE(stream->cpus.running, false);
+	mg_stream_set_room(stream, U32_MAX);
 	cpuhp_state_remove_instance_nocalls(mg_stream_hotplug, &stream->hotplug);
 	mg_idle_leave(&stream->cpus.on_idle);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {

@@ -100,6 +100,7 @@ static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *no
 	struct mg_ring *ring = &this->ring;
 	u64 tail = mg_ring_tail(ring);
 	bool full, some, all = true;
+	u64 used;
 
 	raw_spin_lock(&on_cpu->lock);
 	some = on_cpu->first;
@@ -122,7 +123,9 @@ static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *no
 		WRITE_ONCE(stream->failed, true);
 		irq_work_queue(&stream->wake);
 	}
-	if (unlikely(full || ring->head - tail >= stream->watermark) && !ring->overwrite)
+	/* As mg_stream_is_ready(): an empty ring that is too small has nothing to read. */
+	used = ring->head - tail;
+	if (unlikely((full && used) || used >= stream->watermark) && !ring->overwrite)
 		mg_stream_wake_reader(stream);
 	return some;
 }

@@ -1,46 +1,10 @@
 // SPDX-License-Identifier: MIT
 // STREAM while members, CPUs and processes come and go.
-#include "fixtures.hpp"
+#include "streams.hpp"
 #include "support/real_time.hpp"
 
 using namespace metagroup::test;
 using namespace std::chrono_literals;
-
-namespace {
-
-// Drains a ring until a record is as wanted. Fails if none is for a minute.
-RingRecord wait_for(MappedRing& ring, const std::function<bool(const RingRecord&)>& wanted) {
-    std::optional<RingRecord> found;
-    repeat_for(
-        0ms,
-        [&] {
-            std::this_thread::sleep_for(1ms);
-            for (const RingRecord& record : ring.drain())
-                if (!found && wanted(record)) found = record;
-        },
-        [&] { return found.has_value(); });
-    REQUIRE(found);
-    return *found;
-}
-
-auto sample_of(const EventGroup& group) {
-    return [id = group.id(0)](const RingRecord& r) { return r.is_sample() && r.id == id; };
-}
-
-// Removes what is there, and checks what comes within 50 ms.
-bool any_within_50_ms(MappedRing& ring, const std::function<bool(const RingRecord&)>& wanted) {
-    ring.drain();
-    std::this_thread::sleep_for(50ms);
-    const auto records = ring.drain();
-    return std::any_of(records.begin(), records.end(), wanted);
-}
-
-struct OneCpu {
-    MaxStreamPercent no_limit{100};
-    int cpu = online_cpus().back();
-};
-
-}  // namespace
 
 TEST_CASE(
     "A member that is attached while a stream runs has samples, on a CPU without members too") {
