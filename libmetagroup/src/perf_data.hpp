@@ -55,6 +55,7 @@ enum class Feature : unsigned {
 
 // Types of records that perf adds to the kernel's.
 constexpr std::uint32_t kFinishedRound = 68;
+constexpr std::uint32_t kIdIndex = 69;
 constexpr std::uint32_t kAuxtrace = 71;
 constexpr std::uint32_t kEventUpdate = 78;
 constexpr std::uint32_t kCompressed = 81;

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <metagroup/cpu_list.hpp>
+#include <numeric>
+
+#include "recording_layout.hpp"
 
 namespace metagroup::detail {
 namespace {
@@ -14,37 +17,44 @@ void skip_texts(Fields& fields) {
 
 }  // namespace
 
-void read_event_names(Fields fields, std::vector<RecordedEvent>& events) {
+void read_event_names(Fields fields, const std::unordered_map<std::uint64_t, std::size_t>& by_id,
+                      std::vector<RecordedEvent>& events) {
     const auto count = fields.take<std::uint32_t>();
     const auto attr_size = fields.take<std::uint32_t>();
     for (std::uint32_t i = 0; i < count; ++i) {
         fields.take(attr_size);
-        const auto ids = fields.take<std::uint32_t>();
+        const std::size_t ids = fields.take<std::uint32_t>();
         const std::string name = fields.take_text();
-        for (std::uint32_t n = 0; n < ids; ++n) {
-            const auto id = fields.take<std::uint64_t>();
-            if (n > 0) continue;
-            for (RecordedEvent& event : events)
-                if (!event.ids.empty() && event.ids.front() == id) event.name = name;
-        }
+        Fields numbers = fields;
+        fields.take(ids * sizeof(std::uint64_t));
+        if (ids == 0) continue;
+        const auto event = by_id.find(numbers.take<std::uint64_t>());
+        if (event != by_id.end()) events[event->second].name = printable(name);
     }
 }
 
 void read_groups(Fields fields, std::vector<RecordedEvent>& events) {
+    std::vector<std::size_t> leaders(events.size());
+    std::iota(leaders.begin(), leaders.end(), std::size_t{0});
+    std::size_t left = events.size();
     for (auto count = fields.take<std::uint32_t>(); count > 0; --count) {
         fields.take_text();  // the name of the group
         const std::size_t leader = fields.take<std::uint32_t>();
         const std::size_t members = fields.take<std::uint32_t>();
-        if (leader >= events.size() || members > events.size() - leader)
-            fields.refuse("a group has more events than there are");
+        if (leader >= events.size() || members > std::min(events.size() - leader, left))
+            fields.refuse("groups have more events than there are");
+        left -= members;
         for (std::size_t i = leader; i < leader + members; ++i)
-            events[i].leader = leader;
+            leaders[i] = leader;
     }
+    for (std::size_t i = 0; i < events.size(); ++i)
+        events[i].leader = leaders[i];
 }
 
 std::vector<CpuPlace> read_cpu_topology(Fields fields, std::size_t cpus) {
-    skip_texts(fields);  // the CPUs of each socket
-    skip_texts(fields);  // the CPUs of each core
+    skip_texts(fields);                 // the CPUs of each socket
+    skip_texts(fields);                 // the CPUs of each core
+    if (fields.left() == 0) return {};  // of an old perf
     if (cpus > fields.left() / (2 * sizeof(std::uint32_t)))
         fields.refuse("the topology has fewer CPUs than the machine");
     std::vector<CpuPlace> places(cpus);

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include <fstream>
-#include <limits>
 #include <map>
 #include <metagroup/recording.hpp>
 #include <metagroup/recording_writer.hpp>
@@ -154,7 +153,12 @@ TEST_CASE("deadlines of a timer that have no sample are lost, whatever the kerne
     Bytes records;
     for (const std::uint64_t deadline : {10, 11, 14, 15, 20})
         SyntheticStream::sample(records, 0, deadline);
-    SyntheticStream::lost(records, 0, 20, 1);  // of four
+    // One of four. The kernel has the identifier in front, too.
+    append(records, perf_event_header{PERF_RECORD_LOST, 0, 48});
+    for (const std::uint64_t word :
+         {SyntheticStream::cycles_id(0), std::uint64_t{1}, SyntheticStream::time(0, 20),
+          std::uint64_t{0}, SyntheticStream::cycles_id(0)})
+        append(records, word);
     for (const std::uint64_t deadline : {3, 4})
         SyntheticStream::sample(records, 1, deadline);
     writer.write(Records(records));
@@ -220,12 +224,6 @@ TEST_CASE("errors of recordings name file, offset and reason") {
     SECTION("compressed data, of an older perf or a newer one") {
         overwrite<std::uint32_t>(world.path, word_at(world.path, kDataOffset), GENERATE(81, 83));
         check("compressed");
-    }
-    SECTION("a scale that is no number") {
-        constexpr std::uint64_t scale = 1;  // in place of the type of the first update
-        overwrite<std::uint64_t>(world.path, data + 8, scale);
-        overwrite(world.path, data + 24, std::numeric_limits<double>::quiet_NaN());
-        check("no number");
     }
     SECTION("a last record that ends behind the data") {
         const std::uint64_t end = data + word_at(world.path, kDataSize);

@@ -36,8 +36,8 @@ struct RecordedEvent {
 struct RecordedEntry {
     enum class Kind {
         sample,  ///< counts of a group on a CPU
-        lost,    ///< samples that are missing there: those that the kernel reports, or if a timer
-                 ///< samples (cpu-clock, on CLOCK_MONOTONIC), all its deadlines without one
+        lost,    ///< samples that are missing there: those that kernel or recorder report, and if
+                 ///< a timer samples (cpu-clock, on CLOCK_MONOTONIC), its deadlines without one
         round,   ///< later records are not older than the records before the last round
     };
     Kind kind = Kind::round;
@@ -48,8 +48,9 @@ struct RecordedEntry {
     std::optional<Payload> payload{};  ///< of a sample, as read(2) of the leader would return it
 };
 
-/// Reads a recording from its begin to its end. The file may be damaged: every error names file,
-/// offset and reason. A file whose writer was killed, or that was cut short, is read up to its last
+/// Reads a recording sequentially. The file may be damaged: every error names file, offset and
+/// reason. Records and descriptions that cannot be decoded are left out: see remarks(). A file
+/// whose writer was killed or whose disk was full, or that was cut short, is read up to its last
 /// whole record.
 /// Move-only.
 class METAGROUP_API Recording {
@@ -74,9 +75,11 @@ class METAGROUP_API Recording {
     /// By CPU number; empty if the file has no topology.
     [[nodiscard]] std::span<const CpuPlace> topology() const& noexcept;
     std::span<const CpuPlace> topology() const&& = delete;
+    /// What was left out so far, and why: a sentence each, without its full stop.
+    [[nodiscard]] std::vector<std::string> remarks() const;
 
     /// The next sample, lost samples or round; no value at the end. A payload is valid until the
-    /// next call. \throws Error: Cause::bad_recording if the record is damaged.
+    /// next call. \throws Error: Cause::bad_recording if the rest of the file cannot be read.
     std::optional<RecordedEntry> next();
     /// The next call of next() returns the first entry.
     void rewind();

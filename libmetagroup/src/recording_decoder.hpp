@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: MIT
+// From the records of a perf.data file to entries of a Recording.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <metagroup/recording.hpp>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "fields.hpp"
+#include "own_timer.hpp"
+#include "recording_layout.hpp"
+
+namespace metagroup::detail {
+
+class RecordDecoder {
+  public:
+    /// The layout must outlive this.
+    explicit RecordDecoder(RecordingLayout& layout);
+
+    [[nodiscard]] std::optional<std::uint64_t> period() const { return period_; }
+
+    /// What records before the samples, and the first samples, say of the events.
+    void learn(std::uint32_t type, Fields fields);
+    /// Samples told the leader of every event.
+    [[nodiscard]] bool knows_groups() const { return ungrouped_ == 0; }
+
+    /// Forgets the records so far.
+    void start();
+    /// The entry of the next record. No value if it has none: it is of another type, or it is
+    /// skipped, see remarks(). \throws Error if the records of the file cannot be decoded at all.
+    std::optional<RecordedEntry> decode(std::uint32_t type, Fields fields);
+    /// The number of deadlines before a sample of a timer that have none.
+    std::uint64_t lost_before(const RecordedEntry& sample);
+    /// What was skipped, and why.
+    [[nodiscard]] std::vector<std::string> remarks() const;
+
+  private:
+    struct Origin {
+        std::uint64_t time = 0;
+        int cpu = -1;
+    };
+    std::optional<std::size_t> find(std::uint64_t id);
+    void read_update(Fields fields);
+    void read_cpus(Fields fields);
+    void read_group(Fields fields);
+    void put_in_group(std::size_t event, std::size_t leader);
+    void remark(std::string text);
+    std::optional<RecordedEntry> decode_any(std::uint32_t type, Fields fields);
+    std::optional<RecordedEntry> decode_sample(Fields fields);
+    std::optional<RecordedEntry> decode_lost(Fields fields);
+    std::optional<RecordedEntry> decode_lost_samples(Fields fields);
+    std::optional<RecordedEntry> total_lost(std::uint64_t id, std::uint64_t lost);
+    static Origin take_origin(Fields& fields, std::uint64_t type);
+    /// The event whose samples are missing if records are that its ring did not take.
+    [[nodiscard]] std::optional<std::size_t> sampled_beside(std::size_t event) const;
+    bool has_timer(std::size_t event) const { return !period_ && timers_[event] > 0; }
+
+    RecordingLayout& layout_;
+    std::optional<std::uint64_t> period_;                  // between common deadlines
+    std::vector<std::uint64_t> timers_;                    // periods, by event
+    std::vector<bool> in_group_;                           // by event
+    std::size_t ungrouped_ = 0;                            // events
+    std::unordered_map<std::uint64_t, int> cpus_;          // by identifier
+    std::map<std::pair<std::size_t, int>, OwnTimer> own_;  // by event and CPU
+    std::map<int, std::uint64_t> reported_;  // lost by rings, and not yet in a total; by CPU
+    std::uint64_t newest_ = 0;               // ns
+    std::uint64_t unknown_ = 0;              // records
+    std::uint64_t first_unknown_ = 0;        // identifier
+    std::uint64_t damaged_ = 0;              // records
+    std::string first_damage_;
+};
+
+}  // namespace metagroup::detail
