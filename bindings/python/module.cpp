@@ -19,15 +19,31 @@
 #include <utility>
 #include <vector>
 
+#include "recording_table.hpp"
+
 namespace py = pybind11;
 using namespace py::literals;
 using namespace metagroup;
+using metagroup::python::Column;
+using metagroup::python::Counts;
+using metagroup::python::RecordingTable;
 
 namespace {
 
 template <class T>
 py::array_t<T> array_of(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+[[noreturn]] void refuse_counts(const MemberView& record) {
+    throw std::invalid_argument("CPU " + std::to_string(record.cpu()) +
+                                " has no counts: its status is " +
+                                std::string(to_string(record.status())));
+}
+
+std::uint64_t known(const MemberView& record, std::optional<std::uint64_t> time) {
+    if (!time) refuse_counts(record);
+    return *time;
 }
 
 // One sweep. It is not changed again, so arrays may be views of it.
@@ -55,10 +71,7 @@ py::array counts_of(const py::object& self, std::size_t group) {
     std::size_t events = 0;
     for (const std::size_t i : sweep.of(group)) {
         const MemberView record = sweep.snapshot[i];
-        if (record.nr() == 0 || (!rows.empty() && record.nr() != events))
-            throw std::invalid_argument("CPU " + std::to_string(record.cpu()) +
-                                        " has no counts: its status is " +
-                                        std::string(to_string(record.status())));
+        if (record.nr() == 0 || (!rows.empty() && record.nr() != events)) refuse_counts(record);
         events = record.nr();
         // default_read_format: the counts are the last words.
         const auto bytes = record.payload_bytes();
@@ -203,34 +216,40 @@ class Sampling {
     std::size_t columns_;
 };
 
-// All counts of a recording: an entry for each event of each sample.
+// The memory of a column, which ends with the array.
+template <typename Number>
+py::array given_away(Column<Number>& column) {
+    auto* const owner = new Column<Number>(std::move(column));
+    const py::capsule end(owner, [](void* gone) { delete static_cast<Column<Number>*>(gone); });
+    return py::array_t<Number>(static_cast<py::ssize_t>(owner->size()), owner->data(), end);
+}
+
+// All counts of a recording, by time and CPU.
 py::dict read_recording(const std::string& path) {
     Recording recording(path);
-    std::vector<std::vector<std::size_t>> events(recording.events().size());  // by leader
-    std::vector<std::string> names;
-    for (std::size_t i = 0; i < recording.events().size(); ++i) {
-        events[recording.events()[i].leader].push_back(i);
-        names.push_back(recording.events()[i].name);
-    }
-    std::vector<std::uint64_t> time, count, lost;
-    std::vector<std::int32_t> cpu, event;
-    while (const auto entry = recording.next()) {
-        if (entry->kind == RecordedEntry::Kind::round) continue;
-        const auto& of_group = events[entry->event];
-        for (std::size_t i = 0; i < of_group.size(); ++i) {
-            if (recording.events()[of_group[i]].is_timer()) continue;
-            const bool counted = entry->payload && i < entry->payload->nr();
-            time.push_back(entry->time_ns);
-            cpu.push_back(entry->cpu);
-            event.push_back(static_cast<std::int32_t>(of_group[i]));
-            count.push_back(counted ? entry->payload->value(i) : 0);
-            lost.push_back(entry->lost);
+    RecordingTable table(recording);
+    {
+        const py::gil_scoped_release others_run;
+        constexpr std::uint64_t pause = 1U << 16;  // entries between two looks for signals
+        for (std::uint64_t entries = 1; table.step(); ++entries) {
+            if (entries % pause != 0) continue;
+            const py::gil_scoped_acquire mine;
+            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
         }
     }
-    return py::dict("events"_a = names, "time"_a = array_of(time), "cpu"_a = array_of(cpu),
-                    "event"_a = array_of(event), "count"_a = array_of(count),
-                    "lost"_a = array_of(lost), "period_ns"_a = recording.period_ns(),
-                    "finished"_a = recording.finished());
+    py::list events;
+    for (std::size_t i = 0; i < recording.events().size(); ++i) {
+        const RecordedEvent& event = recording.events()[i];
+        Counts& counts = table.events[i];
+        if (event.is_timer() || counts.values.size() == 0) continue;
+        events.append(py::make_tuple(event.name, event.leader, given_away(counts.values),
+                                     given_away(counts.missing)));
+    }
+    return py::dict("times"_a = given_away(table.times),
+                    "time_codes"_a = given_away(table.time_codes), "cpus"_a = table.cpus,
+                    "cpu_codes"_a = given_away(table.cpu_codes), "events"_a = events,
+                    "lost"_a = table.lost, "period_ns"_a = recording.period_ns(),
+                    "finished"_a = recording.finished(), "remarks"_a = recording.remarks());
 }
 
 }  // namespace
@@ -263,13 +282,15 @@ PYBIND11_MODULE(_metagroup, module) {
         .def(
             "enabled",
             [](const Sweep& sweep, std::size_t group) {
-                return sweep.field<std::uint64_t>(group, [](auto r) { return *r.time_enabled(); });
+                return sweep.field<std::uint64_t>(
+                    group, [](auto r) { return known(r, r.time_enabled()); });
             },
             "group"_a = 0)
         .def(
             "running",
             [](const Sweep& sweep, std::size_t group) {
-                return sweep.field<std::uint64_t>(group, [](auto r) { return *r.time_running(); });
+                return sweep.field<std::uint64_t>(
+                    group, [](auto r) { return known(r, r.time_running()); });
             },
             "group"_a = 0)
         .def(

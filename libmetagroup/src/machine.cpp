@@ -60,14 +60,21 @@ void put_lists(Bytes& bytes, const std::vector<CpuPlace>& places, const Part& pa
         bytes.put_text(CpuList(cpus).to_string());
 }
 
-void describe_cpus(Features& features) {
+// Those at the begin of a recording, and of CPUs that were offline then, those at its end.
+std::vector<CpuPlace> all_places(const std::vector<CpuPlace>& at_begin) {
     std::vector<CpuPlace> places = read_topology();
     places.resize(static_cast<std::size_t>(CpuList::possible().cpus().back()) + 1);
+    for (std::size_t cpu = 0; cpu < std::min(places.size(), at_begin.size()); ++cpu)
+        if (at_begin[cpu] != CpuPlace{}) places[cpu] = at_begin[cpu];
+    return places;
+}
+
+void describe_cpus(Features& features, const std::vector<CpuPlace>& places) {
     Bytes& count = features[Feature::nrcpus];
     count.put(static_cast<std::uint32_t>(places.size()));
     count.put(static_cast<std::uint32_t>(CpuList::online().size()));
 
-    // -1 if the CPU is offline, as perf writes it.
+    // -1 if the CPU was offline all the time, as perf writes it.
     Bytes& topology = features[Feature::cpu_topology];
     put_lists(topology, places, [](const CpuPlace& at) { return CpuPlace{.socket = at.socket}; });
     put_lists(topology, places, [](const CpuPlace& at) {
@@ -84,19 +91,22 @@ void describe_cpus(Features& features) {
         topology.put(place.die);
 }
 
-void describe_nodes(Features& features) {
+void describe_nodes(Features& features, const std::vector<CpuPlace>& places) {
     std::uint32_t count = 0;
     Bytes nodes;
     for (const std::string& name : list_directory(kNodes)) {
         if (!name.starts_with("node")) continue;
         const auto memory = read_file(detail::format("{}/{}/meminfo", kNodes, name));
-        const auto cpus = read_file(detail::format("{}/{}/cpulist", kNodes, name));
-        if (!memory || !cpus) continue;
+        if (!memory) continue;
+        const auto node = static_cast<std::uint32_t>(number(std::string_view(name).substr(4)));
+        std::vector<int> cpus;
+        for (std::size_t cpu = 0; cpu < places.size(); ++cpu)
+            if (places[cpu].node == static_cast<int>(node)) cpus.push_back(static_cast<int>(cpu));
         ++count;
-        nodes.put(static_cast<std::uint32_t>(number(std::string_view(name).substr(4))));
+        nodes.put(node);
         nodes.put(number(value_in(*memory, "MemTotal")));
         nodes.put(number(value_in(*memory, "MemFree")));
-        nodes.put_text(*cpus);
+        nodes.put_text(cpus.empty() ? "" : CpuList(cpus).to_string());
     }
     if (count == 0) return;
     features[Feature::numa_topology].put(count);
@@ -118,7 +128,7 @@ ClockPair clocks_now() {
     return {now(CLOCK_REALTIME), now(CLOCK_MONOTONIC)};
 }
 
-void describe_machine(Features& features) {
+void describe_machine(Features& features, const std::vector<CpuPlace>& at_begin) {
     const auto put = [&](Feature feature, const std::string& text) {
         if (!text.empty()) features[feature].put_text(text);
     };
@@ -133,8 +143,9 @@ void describe_machine(Features& features) {
     put(Feature::cpuid, cpuid(info));
     features[Feature::total_mem].put(
         number(value_in(read_file("/proc/meminfo").value_or(""), "MemTotal")));
-    describe_cpus(features);
-    describe_nodes(features);
+    const std::vector<CpuPlace> places = all_places(at_begin);
+    describe_cpus(features, places);
+    describe_nodes(features, places);
 }
 
 void describe_recording(Features& features, const RecordingWriter::Options& options,

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <map>
 #include <metagroup/recording_writer.hpp>
+#include <metagroup/topology.hpp>
 #include <utility>
+#include <vector>
 
 #include "perf_data.hpp"
 
@@ -20,8 +22,8 @@ struct ClockPair {
 };
 ClockPair clocks_now();
 
-// Facts that cannot be found are left out.
-void describe_machine(Features& features);
+// Facts that cannot be found are left out. `at_begin` are the places at the begin of the recording.
+void describe_machine(Features& features, const std::vector<CpuPlace>& at_begin);
 void describe_recording(Features& features, const RecordingWriter::Options& options,
                         const ClockPair& begin,
                         const std::pair<std::uint64_t, std::uint64_t>& times);

@@ -25,6 +25,11 @@ std::uint64_t timer_period(const perf_event_attr& attr) {
                                    shortest);
 }
 
+bool is_clock(const perf_event_attr& attr) {
+    return attr.type == PERF_TYPE_SOFTWARE &&
+           (attr.config == PERF_COUNT_SW_CPU_CLOCK || attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
 bool has_counts(const RecordedEvent& event) {
     return (event.attr.sample_type & PERF_SAMPLE_READ) != 0;
 }
@@ -60,6 +65,9 @@ void RecordDecoder::read_update(Fields fields) {
     const auto found = layout_.by_id.find(fields.take<std::uint64_t>());
     if (found == layout_.by_id.end()) return;
     RecordedEvent& event = layout_.events[found->second];
+    // perf shows clocks in milliseconds. Their events have no unit in this library: they count
+    // nanoseconds.
+    if (what != Update::name && is_clock(event.attr)) return;
     if (what == Update::name) event.name = printable(fields.take_padded(fields.left()));
     if (what == Update::unit) event.unit = printable(fields.take_padded(fields.left()));
     if (what != Update::scale) return;

@@ -82,6 +82,7 @@ struct RecordingWriter::State {
     detail::UniqueFd file;
     Header header{};
     ClockPair begin = clocks_now();
+    std::vector<CpuPlace> places = read_topology();                // CPUs may go offline
     std::pair<std::uint64_t, std::uint64_t> times{UINT64_MAX, 0};  // first and last sample
 };
 
@@ -153,20 +154,26 @@ void RecordingWriter::finish() {
     State& state = *state_;
     if (state.times.first > state.times.second) state.times = {0, 0};
     Features features;
-    describe_machine(features);
+    describe_machine(features, state.places);
     describe_recording(features, state.options, state.begin, state.times);
     Bytes sections;
     Bytes contents;
-    const std::uint64_t begin =
-        state.header.data.offset + state.header.data.size + features.size() * sizeof(Section);
+    const std::uint64_t end = state.header.data.offset + state.header.data.size;
+    const std::uint64_t begin = end + features.size() * sizeof(Section);
     for (const auto& [feature, bytes] : features) {
         const auto bit = static_cast<unsigned>(feature);
         state.header.features[bit / 64] |= std::uint64_t{1} << bit % 64;
         sections.put(Section{begin + contents.size(), bytes.size()});
         contents.put(bytes.view());
     }
-    state.append(sections.view());
-    state.append(contents.view());
+    try {
+        state.append(sections.view());
+        state.append(contents.view());
+    } catch (...) {
+        // What is behind the data would be taken for records.
+        static_cast<void>(::ftruncate(state.file.get(), static_cast<off_t>(end)) == 0);
+        throw;
+    }
     state.write_header();
 }
 

@@ -9,9 +9,12 @@ METAGROUP_BACKEND names the backend to open groups with, see guest_test.py.
 
 import errno
 import os
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import unittest
 
 import numpy
@@ -69,6 +72,21 @@ class Snapshots(unittest.TestCase):
             group.read()
 
 
+    @unittest.skipIf(BACKEND == "module", "the module holds the events")
+    def test_times_of_a_member_without_counts_are_an_error(self):
+        with open_group("cpu-clock", cpus="0") as group:
+            for descriptor in os.listdir("/proc/self/fd"):
+                try:
+                    if "perf_event" in os.readlink(f"/proc/self/fd/{descriptor}"):
+                        os.close(int(descriptor))
+                except OSError:
+                    continue
+            snapshot = group.read()
+            for get in (snapshot.counts, snapshot.enabled, snapshot.running):
+                with self.assertRaisesRegex(ValueError, "CPU 0 has no counts"):
+                    get()
+
+
 class Errors(unittest.TestCase):
     def test_an_unknown_event_is_an_oserror_that_lists_similar_ones(self):
         with self.assertRaises(metagroup.Error) as caught:
@@ -98,8 +116,20 @@ class Frames(unittest.TestCase):
     def test_sample_gives_the_counts_of_all_cpus_at_common_deadlines(self):
         frame = metagroup.sample(EVENTS, 1, period=5e-3, backend=BACKEND)
         self.check(frame)
-        times = frame.index.get_level_values("time")
-        self.assertTrue((times % 5_000_000 == 0).all())
+        # The counts are those of the sample's time, which is after its deadline.
+        self.assertLess(metagroup.rates(frame)["cpu-clock"].max() / 1e9, 1.1)
+        if BACKEND == "module":
+            times = frame.index.get_level_values("time").to_series()
+            self.assertLess((times // 5_000_000).nunique(), 1.1 * len(times) / len(
+                frame.index.get_level_values("cpu").unique()) + 2)
+
+    def test_groups_are_sampled_into_one_table(self):
+        frame = metagroup.sample("{cpu-clock,page-faults},{page-faults,context-switches}", 0.3,
+                                 backend=BACKEND)
+        names = ["cpu-clock", "page-faults", "page-faults (group 2)", "context-switches"]
+        self.assertEqual(list(frame.columns), names)
+        for name in names:
+            self.assertGreater(len(frame[name].dropna()), 10)
 
     def test_a_recording_is_read_and_plotted(self):
         with tempfile.TemporaryDirectory() as directory:
@@ -119,6 +149,147 @@ class Frames(unittest.TestCase):
             metagroup.plot(frame).figure.savefig(picture)
             with open(picture, encoding="utf-8") as file:
                 self.assertIn("cpu-clock/s", file.read())
+
+
+def words(*numbers):
+    return struct.pack(f"<{len(numbers)}Q", *numbers)
+
+
+class File:
+    """A perf.data file of groups, each a list of lists: the identifiers of an event, by CPU."""
+
+    def __init__(self, *groups):
+        self.events = [ids for group in groups for ids in group]
+        self.data = b""
+
+    def record(self, kind, contents=b""):
+        self.data += struct.pack("<IHH", kind, 0, 8 + len(contents)) + contents
+
+    def sample(self, time, cpu, values, enabled=1):
+        """Values by identifier, the leader's first."""
+        counts = b"".join(words(value, number) for number, value in values.items())
+        self.record(9, words(next(iter(values)), time, cpu, len(values), enabled, enabled) + counts)
+
+    def write(self, path):
+        attr = struct.pack("<II5QQ", 0, 128, 0, 0, 1 << 16 | 4 | 1 << 7 | 16, 15, 1 << 18 | 1 << 25,
+                           0).ljust(92, b"\0") + struct.pack("<i", 1)
+        begin = 104 + 144 * len(self.events)
+        attrs, ids = b"", b""
+        for numbers in self.events:
+            attrs += attr.ljust(128, b"\0") + words(begin + len(ids), 8 * len(numbers))
+            ids += words(*numbers)
+        with open(path, "wb") as file:
+            file.write(words(0x32454c4946524550, 104, 144, 104, len(attrs), begin + len(ids),
+                             len(self.data), 0, 0, 0, 0, 0, 0) + attrs + ids + self.data)
+
+
+class Recordings(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = os.path.join(directory.name, "perf.data")
+
+    def test_an_unfinished_recording_has_the_counts_of_all_events(self):
+        file = File([[1, 2], [11, 12]])
+        for tick in range(1, 10):
+            for cpu in (0, 1):
+                file.sample(tick * 1000, cpu, {1 + cpu: tick, 11 + cpu: 10 * tick})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertFalse(frame.attrs["finished"])
+        self.assertEqual(frame.loc[(3000, 1)].tolist(), [3, 30])
+        self.assertEqual(frame.shape, (18, 2))
+
+    def test_each_whole_record_is_read_wherever_the_file_ends(self):
+        file = File([[1, 2], [11, 12]])
+        ends = []
+        for tick in range(1, 40):
+            file.sample(tick * 1000, 0, {1: tick, 11: 10 * tick})
+            ends.append(len(file.data))
+        file.write(self.path)
+        with open(self.path, "rb") as whole:
+            contents = whole.read()
+        begin = len(contents) - len(file.data)
+        for end in range(len(contents) - 2048, len(contents)):
+            with open(self.path, "wb") as part:
+                part.write(contents[:end])
+            frame = metagroup.read(self.path)
+            self.assertEqual(len(frame), sum(1 for one in ends if begin + one <= end))
+            self.assertTrue((frame["event 1"] == 10 * frame["event 0"]).all())
+
+    def test_rings_that_follow_one_another_are_sorted_by_time(self):
+        file = File([[1, 2]])
+        for first in (0, 100):
+            for cpu in (1, 0):
+                for tick in range(first, first + 100):
+                    file.sample(1000 + tick, cpu, {1 + cpu: tick})
+            file.record(68)
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertTrue(frame.index.is_monotonic_increasing)
+        self.assertEqual(frame["event 0"].tolist(), [i // 2 for i in range(400)])
+
+    def test_groups_without_common_times_have_rates_of_their_own(self):
+        file = File([[1], [11]], [[2], [12]])
+        for tick in range(1, 100):
+            file.sample(tick * 1_000_000, 0, {1: 2000 * tick, 11: tick})
+            file.sample(tick * 1_000_000 + 300, 0, {2: 2**60 + 1000 * tick, 12: tick})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        # Exact, although counts are missing.
+        self.assertEqual(frame["event 2"].dropna().iloc[-1], 2**60 + 99_000)
+        rates = metagroup.rates(frame)
+        for name, rate in (("event 0", 2e6), ("event 1", 1e3), ("event 2", 1e6), ("event 3", 1e3)):
+            self.assertEqual(rates[name].dropna().tolist(), [rate] * 98)
+
+    def test_rates_are_exact_and_leave_out_a_counter_that_went_back(self):
+        file = File([[1]])
+        for tick, count in enumerate((2**63, 2**63 + 1000, 2**63 + 2000, 500, 1500)):
+            file.sample((1 + tick) * 1_000_000, 0, {1: count})
+        file.write(self.path)
+        self.assertEqual(metagroup.rates(metagroup.read(self.path))["event 0"].tolist(), [1e6] * 3)
+
+    def test_events_of_one_name_have_columns_of_their_own(self):
+        file = File([[1], [11]], [[2], [12]])
+        for number in (1, 2):
+            file.record(78, words(2, number) + b"cycles\0\0")
+        file.sample(1000, 0, {1: 1, 11: 2})
+        file.sample(1000, 0, {2: 3, 12: 4})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertEqual(list(frame.columns), ["cycles", "event 1", "cycles (group 2)", "event 3"])
+        self.assertEqual(frame.loc[(1000, 0)].tolist(), [1, 2, 3, 4])
+
+    def test_what_cannot_be_read_is_said(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.sample(2000, 0, {77: 1})
+        file.record(13, words(5, 3000, 0, 1))
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertEqual(frame.attrs["lost"], 5)
+        self.assertIn("77", frame.attrs["remarks"][0])
+
+    def test_other_threads_run_while_a_recording_is_read(self):
+        file = File([[1]])
+        for tick in range(200_000):
+            file.sample(1000 + tick, 0, {1: tick})
+        file.write(self.path)
+        times = []
+        done = threading.Event()
+
+        def tick():
+            while not done.wait(0.001):
+                times.append(time.monotonic())
+
+        other = threading.Thread(target=tick)
+        other.start()
+        begin = time.monotonic()
+        metagroup._metagroup.read_recording(self.path)
+        end = time.monotonic()
+        done.set()
+        other.join()
+        self.assertGreater(sum(1 for one in times if begin < one < end), 3)
 
 
 if __name__ == "__main__":

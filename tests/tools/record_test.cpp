@@ -110,6 +110,44 @@ TEST_CASE("record refuses what it cannot do, and keeps the recording") {
     CHECK_FALSE(std::filesystem::exists(here.tree.path("perf.data.old")));
 }
 
+TEST_CASE("record keeps the recordings before it unless it has samples") {
+    const Directory here;
+    REQUIRE(here.record("--duration 50ms").status == 0);
+    REQUIRE(here.record("--duration 60ms").status == 0);
+    const auto old = contents_of(here.tree.path("perf.data.old"));
+    const auto last = contents_of(here.tree.path("perf.data"));
+    SECTION("since there is no such command") {
+        for (int i = 0; i < 2; ++i)
+            CHECK(here.record("-- no-such-command").status == 127);
+    }
+    SECTION("since the disk is full") {
+        for (int i = 0; i < 2; ++i) {
+            const Outcome outcome = here.run("(ulimit -f 0; trap '' XFSZ; " METAGROUP_TOOL
+                                             " record -e cpu-clock --duration 50ms)");
+            CHECK(outcome.status == kFailure);
+            CHECK_THAT(outcome.text, ContainsSubstring("cannot write recording"));
+        }
+    }
+    CHECK(contents_of(here.tree.path("perf.data")) == last);
+    CHECK(contents_of(here.tree.path("perf.data.old")) == old);
+    CHECK_FALSE(std::filesystem::exists(here.tree.path("perf.data.new")));
+    REQUIRE(here.record("-o other -- no-such-command").status == 127);
+    CHECK_FALSE(std::filesystem::exists(here.tree.path("other")));
+}
+
+TEST_CASE("report has the losses that record counts, those at the end included") {
+    const Directory here;
+    // The timer of a CPU that has stopped, as idle ones do, has no last sample.
+    const Outcome outcome = here.record("-F 1000 --duration 500ms");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    std::smatch found;
+    REQUIRE(std::regex_search(outcome.text, found, std::regex("lost +(\\d+) of (\\d+) samples")));
+    const Contents contents(here.tree.path("perf.data"));
+    CHECK(std::to_string(contents.lost) == found[1].str());
+    CHECK(std::to_string(contents.lost + contents.samples) == found[2].str());
+}
+
 TEST_CASE("Without the module record says that CPUs have timers of their own") {
     const Directory here;
     const Outcome outcome = here.record("--backend perfd --duration 100ms");
@@ -134,14 +172,17 @@ TEST_CASE("Without the module every deadline between two samples is a sample or 
     const double period = losses ? 100'000 : 1'000'000;
     struct Span {
         std::uint64_t first = UINT64_MAX, last = 0, samples = 0;
+        std::uint64_t lost_behind = 0;
     };
     std::map<int, Span> cpus;
     std::uint64_t samples = 0;
     std::uint64_t lost = 0;
     while (const auto entry = recording.next()) {
-        if (entry->kind == metagroup::RecordedEntry::Kind::lost) lost += entry->lost;
-        if (entry->kind != metagroup::RecordedEntry::Kind::sample) continue;
+        if (entry->kind == metagroup::RecordedEntry::Kind::round) continue;
         Span& span = cpus[entry->cpu];
+        lost += entry->lost;
+        span.lost_behind = entry->lost;
+        if (entry->kind != metagroup::RecordedEntry::Kind::sample) continue;
         span.first = std::min(span.first, entry->time_ns);
         span.last = std::max(span.last, entry->time_ns);
         ++span.samples;
@@ -151,8 +192,11 @@ TEST_CASE("Without the module every deadline between two samples is a sample or 
                                                std::to_string(samples + lost) + " samples"));
     if (losses) CHECK(lost > cpus.size() * 1000);
     double expected = 0;
-    for (const auto& [cpu, span] : cpus)
+    for (const auto& [cpu, span] : cpus) {
+        expected += static_cast<double>(span.lost_behind);
+        if (span.samples == 0) continue;
         expected += static_cast<double>(span.last - span.first) / period + 1;
+    }
     // The first and the last sample may be late.
     CHECK(std::abs(static_cast<double>(samples + lost) - expected) <=
           2 * static_cast<double>(cpus.size()));
@@ -164,18 +208,49 @@ TEST_CASE("The summary has the losses that no record reports", "[no-module]") {
     for (const std::uint64_t deadline : {0, 1, 5, 6})
         for (int cpu = 0; cpu < 2; ++cpu)
             SyntheticStream::sample(records, cpu, deadline);
-    SyntheticStream::lost(records, 1, 5, 1);  // one of those
-    tool::Timing own(SyntheticStream::period, false, 64);
+    std::vector<tool::Timing::Member> members;
+    for (int cpu = 0; cpu < 3; ++cpu)
+        members.push_back({SyntheticStream::cycles_id(cpu), cpu});
+    const auto time = [](std::uint64_t deadline) { return SyntheticStream::time(0, deadline); };
+    tool::Timing own(SyntheticStream::period, false, 64, time(0), members);
     own.add(metagroup::Records(records));
     CHECK(own.samples() == 8);
     CHECK(own.lost() == 6);
     CHECK(own.lateness().count() == 0);
-    tool::Timing common(SyntheticStream::period, true, 64);
+    SyntheticStream::lost(records, 1, 5, 1);
+    tool::Timing common(SyntheticStream::period, true, 64, time(0), members);
     common.add(metagroup::Records(records));
     common.finish();
     CHECK(common.lost() == 1);
     CHECK(common.lateness().max() == 2000);
     CHECK(common.skew().max() == 1000);
+
+    // The third CPU has no sample.
+    for (tool::Timing* timing : {&own, &common}) {
+        const std::uint64_t before = timing->lost();
+        const auto end = timing->losses_at_end(13, time(10));
+        timing->add(metagroup::Records(end));
+        CHECK(timing->lost() == before + 13);
+        CHECK(timing->lost_at_end() == 13);
+        const auto bytes = std::span(end);
+        CHECK(bytes.size() == 80);
+        CHECK(metagroup::Records::number_at(bytes, 8) == 10);
+        CHECK(metagroup::Records::number_at(bytes, 24) == 2);
+        CHECK(metagroup::Records::number_at(bytes, 32) == SyntheticStream::cycles_id(2));
+        CHECK(metagroup::Records::number_at(bytes, 48) == 3);
+        CHECK(timing->unknown() == 0);
+    }
+}
+
+TEST_CASE("The summary has the samples whose events the recording does not know", "[no-module]") {
+    using metagroup::test::SyntheticStream;
+    std::vector<std::byte> records;
+    for (int cpu = 0; cpu < 2; ++cpu)
+        SyntheticStream::sample(records, cpu, 1);
+    tool::Timing timing(SyntheticStream::period, true, 64, 0, {{SyntheticStream::cycles_id(0), 0}});
+    timing.add(metagroup::Records(records));
+    CHECK(timing.samples() == 2);
+    CHECK(timing.unknown() == 1);
 }
 
 TEST_CASE("record --quiet is --quiet-cpus") {

@@ -4,6 +4,7 @@
 
 #include "common/analysis.hpp"
 #include "program.hpp"
+#include "support/perf_data_builder.hpp"
 
 namespace {
 
@@ -335,6 +336,35 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
                ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
                    // Four samples of each CPU in a step: one rectangle of 24 steps.
                    ContainsSubstring("<path fill=\"#fde725\" d=\"M0 1h24v1h-24z\"/>"));
+}
+
+TEST_CASE("report refuses a recording that has no events but timers", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    metagroup::test::PerfDataBuilder file;
+    file.event({1}).attr.watermark = 1;
+    file.update(metagroup::test::PerfDataBuilder::name, 1, "timer");
+    for (std::uint64_t i = 1; i < 50; ++i)
+        file.sample(i * metagroup::test::PerfDataBuilder::ms, 0, {{i, 1}});
+    const std::string path = tree.path("recording");
+    file.write(path);
+    for (const std::string& options :
+         {std::string(), std::string("--phases "), "--html " + tree.path("page.html ")})
+        tool_fails("report " + options + path, {path, "no events but timers"});
+}
+
+TEST_CASE("report says what it leaves out of a recording", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    metagroup::test::PerfDataBuilder file;
+    file.event({1});
+    file.set_scale(1, 1e300);
+    for (std::uint64_t i = 1; i < 50; ++i)
+        file.sample(i * metagroup::test::PerfDataBuilder::ms, 0, {{1000 * i, i == 10 ? 77 : 1U}});
+    const std::string path = tree.path("recording");
+    file.write(path);
+    const std::string text = tool_output("report -j " + path);
+    CHECK_THAT(text, ContainsSubstring(path + ": 1 records are left out") &&
+                         ContainsSubstring("\"event 0\" is shown without its scale") &&
+                         ContainsSubstring("\"counter-value\":48000"));
 }
 
 TEST_CASE("report names a file that it cannot read", "[no-module]") {

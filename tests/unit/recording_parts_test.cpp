@@ -99,6 +99,19 @@ TEST_CASE("units, scales and names are found behind other records") {
     CHECK(recording.remarks().empty());
 }
 
+TEST_CASE("a clock of perf counts nanoseconds, whatever unit perf shows") {
+    Parts world;
+    world.file.events[0].attr.type = PERF_TYPE_SOFTWARE;
+    world.file.events[0].attr.config = PERF_COUNT_SW_TASK_CLOCK;
+    world.file.update(PerfDataBuilder::unit, 1, "msec");
+    world.file.set_scale(1, 1e-6);
+    world.samples(1, 3);
+    world.write();
+    const Recording recording(world.path);
+    CHECK(recording.events()[0].unit.empty());
+    CHECK(recording.events()[0].scale == 1);
+}
+
 TEST_CASE("a scale that no unit has is left out, and said") {
     Parts world;
     world.file.set_scale(1, GENERATE(1e300, -1.0, 0.0, std::numeric_limits<double>::quiet_NaN(),
@@ -245,6 +258,7 @@ TEST_CASE("a timer of perf is not faster than the kernel's") {
     timer.type = PERF_TYPE_SOFTWARE;
     timer.config = PERF_COUNT_SW_CPU_CLOCK;
     timer.sample_period = 5000;
+    timer.watermark = 1;
     for (std::uint64_t i = 1; i < 100; ++i)
         world.file.sample(i * 10'000, 0, {{i, 1}});
     world.write();

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: MIT
+#include <sys/resource.h>
+
+#include <csignal>
 #include <fstream>
 #include <map>
 #include <metagroup/recording.hpp>
@@ -245,6 +248,26 @@ TEST_CASE("a file that does not exist is an error that names it") {
     CHECK_THAT(
         error_from([] { RecordingWriter("/no/such/file", SyntheticStream{}.options()); }).what(),
         ContainsSubstring("/no/such/file"));
+}
+
+TEST_CASE("a recording whose description does not fit on the disk has all its samples") {
+    World world;
+    RecordingWriter writer(world.path, world.stream.options());
+    world.stream.write(writer, 100);
+    const std::uint64_t data = std::filesystem::file_size(world.path);
+    struct rlimit before {};
+    ::getrlimit(RLIMIT_FSIZE, &before);
+    const rlimit full{data + GENERATE(0U, 10U, 100U, 1000U), before.rlim_max};
+    const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+    ::setrlimit(RLIMIT_FSIZE, &full);
+    const Error error = error_from([&] { writer.finish(); });
+    ::setrlimit(RLIMIT_FSIZE, &before);
+    std::signal(SIGXFSZ, handler);
+    CHECK_THAT(error.failed(), ContainsSubstring(world.path));
+    CHECK(std::filesystem::file_size(world.path) == data);
+    Recording recording(world.path);
+    CHECK_FALSE(recording.finished());
+    CHECK(count(recording)[Kind::sample] == 198);
 }
 
 TEST_CASE("a writer refuses what no reader accepts") {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <stdexcept>
 
 #include "common/command_line.hpp"
 
@@ -27,6 +28,23 @@ Recording opened(const std::string& file) {
 std::optional<std::uint64_t> count_of(const std::optional<std::chrono::nanoseconds>& time) {
     if (!time) return std::nullopt;
     return static_cast<std::uint64_t>(time->count());
+}
+
+// What is left out is known when the whole file was read.
+Extent extent_of(Recording& recording, const Replay::Options& options) {
+    const auto print_remarks = [&] {
+        for (const std::string& remark : recording.remarks())
+            fmt::print(stderr, "metagroup: {}: {}\n", options.file, remark);
+    };
+    try {
+        Extent extent = find_extent(recording, count_of(options.since).value_or(0),
+                                    count_of(options.until).value_or(UINT64_MAX));
+        print_remarks();
+        return extent;
+    } catch (...) {
+        print_remarks();
+        throw;
+    }
 }
 
 // The machine of the recording, or this one if the recording does not describe it.
@@ -57,10 +75,12 @@ Replay::Replay(const Options& options, AggrMode mode,
     : recording_(opened(options.file)),
       file_(options.file),
       in_intervals_(interval.has_value()),
-      extent_(find_extent(recording_, count_of(options.since).value_or(0),
-                          count_of(options.until).value_or(UINT64_MAX))),
+      extent_(extent_of(recording_, options)),
       rows_(rows_of(recording_, mode, extent_.cpus)),
-      analysis_(recording_, extent_, rows_, count_of(interval)) {}
+      analysis_(recording_, extent_, rows_, count_of(interval)) {
+    if (analysis_.columns().empty())
+        throw std::runtime_error("recording \"" + file_ + "\" has no events but timers");
+}
 
 void Replay::print_counts(const CountOutput& format, Output& output) {
     const auto counts = format.make_report(

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 // metagroup record: the samples of a stream, to a perf.data file.
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -19,7 +18,6 @@
 #include <metagroup/version.hpp>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -27,6 +25,7 @@
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/totals.hpp"
+#include "record/output_file.hpp"
 #include "record/timing.hpp"
 #include "subcommands.hpp"
 
@@ -103,16 +102,6 @@ std::vector<std::string> command_line() {
     return words;
 }
 
-// As perf record does.
-void keep_old(const std::string& file) {
-    struct stat status {};
-    if (::stat(file.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
-    const std::string old = file + ".old";
-    if (::rename(file.c_str(), old.c_str()) != 0)
-        throw std::system_error(errno, std::generic_category(),
-                                "cannot rename " + file + " to " + old);
-}
-
 // A set that was joined has the read format that it was published with.
 MetaGroup open(const MetaGroup::Options& options) {
     MetaGroup group = MetaGroup::open(options);
@@ -126,6 +115,24 @@ MetaGroup open(const MetaGroup::Options& options) {
                                 "publish it by \"metagroup set create\""});
     }
     return group;
+}
+
+// The members of a stream, if none of its CPUs is gone already.
+std::vector<Timing::Member> members_of(MetaGroup& group, const Stream& stream) {
+    std::vector<Timing::Member> members;
+    const auto events = stream.events();
+    std::size_t leaders = 0;
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        if (events[i].leader != i) continue;
+        const std::size_t group_number = leaders++;
+        auto id = events[i].ids.begin();
+        for (const MetaGroup::Member& member : group.members())
+            if (member.group == group_number && id != events[i].ids.end())
+                members.push_back({*id++, member.cpu});
+        for (; id != events[i].ids.end(); ++id)
+            members.push_back({*id, -1});
+    }
+    return members;
 }
 
 class Record {
@@ -143,11 +150,13 @@ class Record {
     bool is_over(int signal) { return signal > 0 && (signal != SIGCHLD || child_->status()); }
     void drain();
     void show_progress();
-    void summarize(std::uint64_t lost);
+    void add_losses(std::uint64_t deadlines, std::uint64_t end);
+    void summarize();
 
     const RecordOptions& options_;
     MetaGroup group_;
     Stream stream_;
+    OutputFile output_;
     metagroup::RecordingWriter writer_;
     Timing timing_;
     CpuUse cpu_use_;
@@ -163,8 +172,10 @@ Record::Record(const RecordOptions& options)
     : options_(options),
       group_(open(options.counted())),
       stream_(Stream::start(group_, options.stream())),
+      output_(options.file),
       writer_(open_file()),
-      timing_(stream_.period_ns(), common(), options.ring_size / 64),
+      timing_(stream_.period_ns(), common(), options.ring_size / 64, stream_.first_ns(),
+              members_of(group_, stream_)),
       inputs_(signals_, {stream_.polled().begin(), stream_.polled().end()}) {
     if (!common())
         fmt::print(stderr,
@@ -174,8 +185,7 @@ Record::Record(const RecordOptions& options)
 }
 
 metagroup::RecordingWriter Record::open_file() const {
-    keep_old(options_.file);
-    return {options_.file,
+    return {output_.path(),
             {.events = stream_.events(),
              .period_ns = common() ? stream_.period_ns() : 0,
              .command = command_line(),
@@ -191,7 +201,16 @@ void Record::drain() {
         bytes_ += records.bytes().size();
     }
     writer_.finish_round();
+    output_.keep();
     stream_.release();
+}
+
+// Those that no ring reports, since no sample followed.
+void Record::add_losses(std::uint64_t deadlines, std::uint64_t end) {
+    const auto bytes = timing_.losses_at_end(deadlines, end);
+    const metagroup::Records records(bytes);
+    writer_.write(records);
+    timing_.add(records);
 }
 
 void Record::show_progress() {
@@ -229,10 +248,13 @@ int Record::run() {
     if (!options_.command.empty()) child_.emplace(options_.command, signals_);
     record(options_.duration ? start_ + *options_.duration : Clock::time_point::max());
     const std::uint64_t lost = stream_.stop();
+    const nanoseconds end = Clock::now().time_since_epoch();
     drain();
+    add_losses(lost, static_cast<std::uint64_t>(end.count()));
     writer_.finish();
+    output_.keep();
     if (child_) child_->terminate();
-    summarize(lost);
+    summarize();
     return child_ ? child_->wait() : 0;
 }
 
@@ -244,7 +266,7 @@ std::string quantiles(const Histogram& times) {
                        show(times.quantile(0.99)), show(times.max()));
 }
 
-void Record::summarize(std::uint64_t lost) {
+void Record::summarize() {
     const double cpu_use = cpu_use_.take();
     timing_.finish();
     if (progress_shown_) fmt::print(stderr, "\r\x1b[K");
@@ -253,12 +275,19 @@ void Record::summarize(std::uint64_t lost) {
         fmt::format("metagroup: {} samples in {:.3g} s, {}B, to {}\n  lost      {} of {} samples",
                     timing_.samples(), elapsed.count(), short_number(static_cast<double>(bytes_)),
                     options_.file, timing_.lost(), timing_.samples() + timing_.lost());
-    text += lost > 0 ? fmt::format(", and {} deadlines of CPUs at the end\n", lost) : "\n";
+    text += timing_.lost_at_end() > 0
+                ? fmt::format(", {} of them at the end\n", timing_.lost_at_end())
+                : "\n";
     if (timing_.lateness().count() > 0)
         text += fmt::format("  lateness  {}\n", quantiles(timing_.lateness()));
     if (timing_.skew().count() > 0)
         text += fmt::format("  skew      {}\n", quantiles(timing_.skew()));
     fmt::print(stderr, "{}  own CPU   {:.2f} %\n", text, 100 * cpu_use);
+    if (timing_.unknown() > 0)
+        fmt::print(stderr,
+                   "metagroup: {} samples cannot be read: the events of a CPU were replaced while "
+                   "they were recorded\n",
+                   timing_.unknown());
 }
 
 }  // namespace

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+#include "recording_table.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+#include <tuple>
+
+namespace metagroup::python {
+
+void Counts::fill(std::size_t rows) {
+    if (values.size() == rows) return;
+    while (missing.size() < values.size())
+        missing.push(false);
+    while (values.size() < rows) {
+        values.push(0);
+        missing.push(true);
+    }
+}
+
+void Counts::put(std::size_t row, std::uint64_t count) {
+    if (values.size() > row) {  // two samples of one time: the later one
+        values.back() = count;
+        return;
+    }
+    fill(row);
+    values.push(count);
+    if (missing.size() > 0) missing.push(false);
+}
+
+RecordingTable::RecordingTable(Recording& recording)
+    : events(recording.events().size()), recording_(recording) {}
+
+bool RecordingTable::step() {
+    const auto entry = recording_.next();
+    if (!entry) {
+        finish();
+        return false;
+    }
+    if (entry->kind == RecordedEntry::Kind::round) end_round(std::exchange(complete_, newest_));
+    if (entry->kind == RecordedEntry::Kind::lost) lost += entry->lost;
+    if (entry->kind == RecordedEntry::Kind::sample) add(*entry);
+    return true;
+}
+
+void RecordingTable::add(const RecordedEntry& sample) {
+    const std::size_t begin = values_.size();
+    for (std::size_t i = 0; i < sample.payload->nr(); ++i)
+        if (const auto event = recording_.event_of(sample.payload->id(i).value()))
+            values_.push_back({static_cast<std::uint32_t>(*event), sample.payload->value(i)});
+    newest_ = std::max(newest_, sample.time_ns);
+    samples_.push_back({sample.time_ns, sample.cpu, begin, values_.size()});
+}
+
+void RecordingTable::end_round(std::uint64_t complete) {
+    const auto later = std::stable_partition(
+        samples_.begin(), samples_.end(), [&](const Sample& one) { return one.time < complete; });
+    std::sort(samples_.begin(), later, [](const Sample& a, const Sample& b) {
+        return std::tie(a.time, a.cpu, a.begin) < std::tie(b.time, b.cpu, b.begin);
+    });
+    std::for_each(samples_.begin(), later, [&](const Sample& one) { put(one); });
+    samples_.erase(samples_.begin(), later);
+    std::vector<Value> kept;
+    for (Sample& one : samples_) {
+        const std::size_t begin = kept.size();
+        kept.insert(kept.end(), values_.begin() + static_cast<std::ptrdiff_t>(one.begin),
+                    values_.begin() + static_cast<std::ptrdiff_t>(one.end));
+        one.begin = begin;
+        one.end = kept.size();
+    }
+    values_.swap(kept);
+}
+
+void RecordingTable::put(const Sample& sample) {
+    if (times.size() == 0 || times.back() < sample.time) times.push(sample.time);
+    const auto time = static_cast<std::int32_t>(times.size() - 1);
+    const std::int16_t cpu = code_of(sample.cpu);
+    const bool same = cpu_codes.size() > 0 && time_codes.back() == time && cpu_codes.back() == cpu;
+    if (!same) {
+        time_codes.push(time);
+        cpu_codes.push(cpu);
+    }
+    for (std::size_t i = sample.begin; i < sample.end; ++i)
+        events[values_[i].event].put(cpu_codes.size() - 1, values_[i].count);
+}
+
+std::int16_t RecordingTable::code_of(int cpu) {
+    const auto at = static_cast<std::size_t>(cpu);
+    if (at >= codes_.size()) codes_.resize(at + 1, -1);
+    if (codes_[at] >= 0) return codes_[at];
+    if (cpus.size() > INT16_MAX) throw std::length_error("a recording of too many CPUs");
+    codes_[at] = static_cast<std::int16_t>(cpus.size());
+    cpus.push_back(cpu);
+    return codes_[at];
+}
+
+void RecordingTable::finish() {
+    end_round(UINT64_MAX);
+    for (Counts& counts : events)
+        if (counts.values.size() > 0) counts.fill(cpu_codes.size());
+    const std::vector<int> by_code = cpus;
+    std::ranges::sort(cpus);
+    std::vector<std::int16_t> ranks;
+    for (const int cpu : by_code)
+        ranks.push_back(
+            static_cast<std::int16_t>(std::ranges::lower_bound(cpus, cpu) - cpus.begin()));
+    for (std::size_t row = 0; row < cpu_codes.size(); ++row) {
+        std::int16_t& code = cpu_codes.data()[row];
+        code = ranks[static_cast<std::size_t>(code)];
+    }
+}
+
+}  // namespace metagroup::python

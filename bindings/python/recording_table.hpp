@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: MIT
+// The counts of a recording as a table: a row for each time and CPU, a column for each event.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <metagroup/recording.hpp>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace metagroup::python {
+
+/// Numbers in memory that grows without a copy, and that is only as large as what was written.
+template <typename Number>
+class Column {
+  public:
+    Column() = default;
+    Column(Column&& other) noexcept { swap(other); }
+    Column& operator=(Column&& other) noexcept {
+        swap(other);
+        return *this;
+    }
+    Column(const Column&) = delete;
+    Column& operator=(const Column&) = delete;
+    ~Column() {
+        if (data_ != nullptr) ::munmap(data_, capacity_ * sizeof(Number));
+    }
+
+    void push(Number number) {
+        if (size_ == capacity_) grow();
+        data_[size_++] = number;
+    }
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] Number* data() { return data_; }
+    [[nodiscard]] Number& back() { return data_[size_ - 1]; }
+
+  private:
+    void swap(Column& other) noexcept {
+        std::swap(data_, other.data_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+    }
+    void grow() {
+        const std::size_t more = capacity_ > 0 ? 2 * capacity_ : std::size_t{8192};
+        void* const moved = data_ == nullptr
+                                ? ::mmap(nullptr, more * sizeof(Number), PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                : ::mremap(data_, capacity_ * sizeof(Number), more * sizeof(Number),
+                                           MREMAP_MAYMOVE);
+        if (moved == MAP_FAILED) throw std::bad_alloc();
+        data_ = static_cast<Number*>(moved);
+        capacity_ = more;
+    }
+
+    Number* data_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+/// The counts of one event. Rows without one have 0.
+struct Counts {
+    void put(std::size_t row, std::uint64_t count);
+    /// Up to that many rows.
+    void fill(std::size_t rows);
+
+    Column<std::uint64_t> values;
+    Column<bool> missing;  ///< as many as values, or none if no count is missing
+};
+
+class RecordingTable {
+  public:
+    explicit RecordingTable(Recording& recording);
+
+    /// Adds the next entry. \return false at the end, when the table is complete.
+    bool step();
+
+    Column<std::uint64_t> times;      ///< ascending, each once
+    Column<std::int32_t> time_codes;  ///< by row: index in `times`
+    std::vector<int> cpus;            ///< ascending
+    Column<std::int16_t> cpu_codes;   ///< by row: index in `cpus`
+    std::vector<Counts> events;       ///< by event
+    std::uint64_t lost = 0;
+
+  private:
+    struct Value {
+        std::uint32_t event;
+        std::uint64_t count;
+    };
+    struct Sample {
+        std::uint64_t time;
+        std::int32_t cpu;
+        std::size_t begin, end;  // in values_
+    };
+    void add(const RecordedEntry& sample);
+    void end_round(std::uint64_t complete);
+    void put(const Sample& sample);
+    std::int16_t code_of(int cpu);
+    void finish();
+
+    Recording& recording_;
+    std::vector<std::int16_t> codes_;  // by CPU; -1 if it has none
+    // Samples come ring by ring: these may be followed by older ones.
+    std::vector<Sample> samples_;
+    std::vector<Value> values_;
+    std::uint64_t newest_ = 0;
+    std::uint64_t complete_ = 0;  // no later sample is older
+};
+
+}  // namespace metagroup::python
