@@ -279,9 +279,9 @@ bool mg_event_is_clock(const struct perf_event *event)
 }
 
 /*
- * Return true if an event of the group samples. perf throttles it: since 6.16 it stops
- * all events of the group, and starts them later, without an update of their counts. What
- * a clock has counted since the last one is dropped then, so it must not have been shown:
+ * Return true if an event of the group samples. To throttle it, perf may stop all
+ * events of the group, and start them later, without an update of their counts. What a
+ * clock has counted since the last one is dropped then, so it must not have been shown:
  * such clocks are read by pmu->read(), which writes what it shows.
  */
 static bool mg_group_samples(struct perf_event *leader)
