@@ -176,6 +176,9 @@ bool disturb_pmu(const World& world, Random& random) {
         testpmu_set_read_error(EIO);
         ::usleep(duration / 10);
         testpmu_set_read_error(0);
+        testpmu_set_read_failures(1 + random.below(8));
+        ::usleep(duration / 10);
+        testpmu_set_read_failures(0);
     } else if (kind == 1) {
         try {
             testpmu_move(random.pick(world.cpus), random.pick(world.cpus));

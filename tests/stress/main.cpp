@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: MIT
 // metagroup_stress: all operations at once, with checks of every result.
+#include <sys/resource.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <functional>
 #include <memory>
 #include <random>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -34,6 +38,16 @@ std::vector<Operation> all_operations() {
          {read_operations(), member_operations(), set_operations(), fork_operations()})
         all.insert(all.end(), some.begin(), some.end());
     return all;
+}
+
+// A worker has up to 24 groups of 41 events open, and siblings whose leaders it has closed.
+constexpr unsigned kDescriptors = 2048;
+
+void allow_descriptors(unsigned threads) {
+    const rlim_t most = (threads + 1) * kDescriptors;
+    const rlimit files{most, most};
+    if (::setrlimit(RLIMIT_NOFILE, &files))
+        throw std::system_error(errno, std::generic_category(), "RLIMIT_NOFILE for all threads");
 }
 
 // After this many operations each must have been done.
@@ -192,6 +206,7 @@ int main(int argc, char** argv) try {
                      "tests/vm/run --module tests/testpmu does that\n");
         return 1;
     }
+    allow_descriptors(options.threads);
     std::printf("seed %llu, %u threads, %u s, %zu CPUs\n",
                 static_cast<unsigned long long>(options.seed), options.threads, options.seconds,
                 online_cpus().size());

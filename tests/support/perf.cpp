@@ -174,6 +174,10 @@ void testpmu_set_read_error(int error) {
     set_testpmu("read_error", std::to_string(error));
 }
 
+void testpmu_set_read_failures(unsigned one_in) {
+    set_testpmu("read_failures", std::to_string(one_in));
+}
+
 void testpmu_move(int from, int to) {
     set_testpmu("move", std::to_string(from) + " " + std::to_string(to));
 }

@@ -93,6 +93,8 @@ unsigned testpmu_largest_group();
 bool testpmu_idle_is_probed();
 
 void testpmu_set_read_error(int error);
+// One read of a group in so many fails with EIO, at random; 0: none.
+void testpmu_set_read_failures(unsigned one_in);
 void testpmu_set_update_time(unsigned microseconds);
 // The time that metagroup_core takes to update a count; at the end 0 again, the default.
 struct TestpmuUpdateTime {

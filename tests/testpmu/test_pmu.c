@@ -18,6 +18,7 @@
 #include <linux/module.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/random.h>
 
 #include "core_pmu.h"
 
@@ -33,6 +34,10 @@ MODULE_PARM_DESC(counters, "counters per CPU");
 static int read_error;
 module_param(read_error, int, 0600);
 MODULE_PARM_DESC(read_error, "errno that reading a group gives");
+
+static unsigned int read_failures;
+module_param(read_failures, uint, 0600);
+MODULE_PARM_DESC(read_failures, "one read of a group in so many fails with EIO, at random; 0: none");
 
 static unsigned int largest_group;
 module_param(largest_group, uint, 0600);
@@ -101,8 +106,10 @@ static void testpmu_cancel_txn(struct pmu *pmu)
 
 static int testpmu_commit_txn(struct pmu *pmu)
 {
+	unsigned int failures = READ_ONCE(read_failures);
+
 	if (this_cpu_read(txn_flags) == PERF_PMU_TXN_READ)
-		return -READ_ONCE(read_error);
+		return failures && !(get_random_u32() % failures) ? -EIO : -READ_ONCE(read_error);
 	WRITE_ONCE(largest_group, max(largest_group, this_cpu_read(group_size)));
 	return 0;
 }
@@ -122,6 +129,9 @@ static int testpmu_event_init(struct perf_event *event)
 }
 
 static struct pmu testpmu;
+#ifdef PERF_EV_CAP_READ_SCOPE
+static struct pmu scope_pmu;
+#endif
 
 /* Copied at each registration, which changes the structure. */
 static const struct pmu testpmu_new = {
@@ -138,7 +148,7 @@ static const struct pmu testpmu_new = {
 	.cancel_txn = testpmu_cancel_txn,
 };
 
-/* Writing "FROM TO" moves all events of this PMU from one CPU to another. */
+/* Writing "FROM TO" moves all events of this PMU, and of that with a scope, to another CPU. */
 static int testpmu_move(const char *text, const struct kernel_param *param)
 {
 	unsigned int from, to;
@@ -151,6 +161,9 @@ static int testpmu_move(const char *text, const struct kernel_param *param)
 	cpus_read_lock();
 	if (cpu_online(from) && cpu_online(to)) {
 		perf_pmu_migrate_context(&testpmu, from, to);
+#ifdef PERF_EV_CAP_READ_SCOPE
+		perf_pmu_migrate_context(&scope_pmu, from, to);
+#endif
 		err = 0;
 	}
 	cpus_read_unlock();
@@ -197,8 +210,6 @@ module_param_cb(registered, &testpmu_registered_ops, NULL, 0200);
 MODULE_PARM_DESC(registered, "0: unregister the PMU, 1: register it");
 
 #ifdef PERF_EV_CAP_READ_SCOPE
-static struct pmu scope_pmu;
-
 static int scope_pmu_register(void)
 {
 	scope_pmu = testpmu_new;

@@ -40,7 +40,8 @@ struct MovingSet {
 }  // namespace
 
 TEST_CASE("Sweeps continue while the first event of a set moves and the others stay") {
-    const MovingSet set(testpmu_or_skip(0));
+    const bool scope = GENERATE(false, true);
+    const MovingSet set(or_skip(scope ? testpmu_scope_event(0) : testpmu_event(0)));
     set.move_while([&] {
         const Frame frame = take_apart(set.meta.read()).frames.at(0);
         REQUIRE(frame.record.cpu == 0);
