@@ -160,7 +160,7 @@ class File:
 
     def __init__(self, *groups):
         self.events = [ids for group in groups for ids in group]
-        self.data = b""
+        self.data = bytearray()
 
     def record(self, kind, contents=b""):
         self.data += struct.pack("<IHH", kind, 0, 8 + len(contents)) + contents
@@ -289,7 +289,8 @@ class Recordings(unittest.TestCase):
         end = time.monotonic()
         done.set()
         other.join()
-        self.assertGreater(sum(1 for one in times if begin < one < end), 3)
+        # Python lets no thread wait longer than 5 ms for another one's Python code.
+        self.assertTrue(any(begin + 0.01 < one < end - 0.01 for one in times))
 
 
 if __name__ == "__main__":

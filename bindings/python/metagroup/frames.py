@@ -93,16 +93,18 @@ def rates(frame):
     columns = {}
     for name in frame.columns:
         counts = frame[name].dropna()
-        times, cpus = (counts.index.get_level_values(level).to_numpy()
+        index = counts.index
+        times, cpus = (index.get_level_values(level).to_numpy()
                        for level in ("time", "cpu"))
         order = numpy.lexsort((times, cpus))
         times, cpus = times[order], cpus[order]
         # Exact: a double holds no count above 2**53.
-        steps = numpy.diff(counts.to_numpy("uint64")[order]).view("int64")
+        counts = counts.to_numpy("uint64")[order]
+        steps = numpy.diff(counts)
         seconds = numpy.diff(times).astype("int64") / 1e9
-        kept = (cpus[1:] == cpus[:-1]) & (steps >= 0) & (seconds > 0)
+        kept = (cpus[1:] == cpus[:-1]) & (counts[1:] >= counts[:-1]) & (seconds > 0)
         columns[name] = pandas.Series(steps[kept] / seconds[kept],
-                                      index=counts.index[order[1:][kept]])
+                                      index=index[order[1:][kept]])
     return pandas.DataFrame(columns).sort_index()
 
 
