@@ -84,6 +84,12 @@ int guard(Body&& body) noexcept try {
     return fail(EINVAL, error.what());
 }
 
+// \throws std::invalid_argument if there is no text.
+const char* checked(const char* text) {
+    if (text == nullptr) throw std::invalid_argument("the text is NULL");
+    return text;
+}
+
 // An object, which the caller frees, or NULL.
 template <class Object, class... Arguments>
 Object* create(Arguments&&... arguments) noexcept {
@@ -138,7 +144,7 @@ void metagroup_config_free(metagroup_config* config) {
 
 int metagroup_config_add_events(metagroup_config* config, const char* events) {
     return guard([&] {
-        auto groups = metagroup::parse_events(events);
+        auto groups = metagroup::parse_events(checked(events));
         config->options.groups.insert(config->options.groups.end(),
                                       std::make_move_iterator(groups.begin()),
                                       std::make_move_iterator(groups.end()));
@@ -148,14 +154,14 @@ int metagroup_config_add_events(metagroup_config* config, const char* events) {
 
 int metagroup_config_set_cpus(metagroup_config* config, const char* cpus) {
     return guard([&] {
-        config->options.cpus = metagroup::CpuList::parse(cpus);
+        config->options.cpus = metagroup::CpuList::parse(checked(cpus));
         return 0;
     });
 }
 
 int metagroup_config_set_cgroup(metagroup_config* config, const char* cgroup) {
     return guard([&] {
-        config->options.cgroup = cgroup;
+        config->options.cgroup = checked(cgroup);
         return 0;
     });
 }
@@ -304,7 +310,8 @@ void metagroup_stream_free(metagroup_stream* stream) {
 int metagroup_stream_wait(metagroup_stream* stream, int64_t timeout_ns) {
     return guard([&] {
         const auto wake = stream->stream.wait(std::chrono::nanoseconds(timeout_ns));
-        return wake == metagroup::Stream::Wake::timeout ? 0 : 1;
+        if (wake == metagroup::Stream::Wake::ended) return 2;
+        return wake == metagroup::Stream::Wake::data ? 1 : 0;
     });
 }
 

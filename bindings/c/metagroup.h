@@ -6,7 +6,7 @@
  *
  * Functions that can fail return NULL or -1, set errno, and leave a message that names what
  * failed, the reason and the remedy; see metagroup_error_message(). Programming errors, such as an
- * index out of range, give EINVAL.
+ * index out of range or NULL for a text, give EINVAL.
  *
  * Objects belong to the caller, who frees each with the function beside its constructor, which
  * ignores NULL. One thread at a time may use an object.
@@ -148,8 +148,9 @@ struct metagroup_stream *metagroup_stream_start(struct metagroup_group *group, u
 						size_t ring_size);
 void metagroup_stream_free(struct metagroup_stream *stream);
 /**
- * Waits until there is something to read. A negative timeout is none. Returns 1 if there is, 0
- * after the timeout, -1 with an error.
+ * Waits until data is ready; a negative timeout waits forever. Returns 1 if data is ready, 0 after
+ * the timeout, 2 without waiting if the stream has ended, by metagroup_stream_stop() or because its
+ * CPUs are offline: what is left can be read, and no more follows. -1 with an error.
  */
 int metagroup_stream_wait(struct metagroup_stream *stream, int64_t timeout_ns);
 /**

@@ -137,6 +137,15 @@ TEST_CASE("An error gives errno and a message with reason and remedy") {
     REQUIRE(errno == EINVAL);
 }
 
+TEST_CASE("A text that is NULL is an error") {
+    const Config config(metagroup_config_new());
+    REQUIRE(metagroup_config_add_events(config.get(), nullptr) == -1);
+    REQUIRE(errno == EINVAL);
+    REQUIRE(metagroup_config_set_cpus(config.get(), nullptr) == -1);
+    REQUIRE(metagroup_config_set_cgroup(config.get(), nullptr) == -1);
+    REQUIRE(metagroup_error_message() != std::string());
+}
+
 TEST_CASE("A record that is not there is an error") {
     const auto group = open(config_of("cpu-clock"));
     const auto snapshot = read(group);
@@ -176,6 +185,7 @@ TEST_CASE("A stream has samples of all members at multiples of its period") {
         take();
     }
     REQUIRE(metagroup_stream_stop(stream.get()) == 0);
+    REQUIRE(metagroup_stream_wait(stream.get(), -1) == 2);
     take();
     for (const std::uint64_t number : samples)
         REQUIRE(number > 0);
