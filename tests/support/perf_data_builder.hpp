@@ -4,6 +4,8 @@
 
 #include <linux/perf_event.h>
 
+#include <array>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 #include <map>
@@ -104,6 +106,9 @@ struct PerfDataBuilder {
                 append(ids, id);
         }
         const std::uint64_t begin = header_size + attrs.size() + ids.size();
+        const std::array<std::uint64_t, 2> all{0, begin};
+        for (std::size_t i = 0; ids_overlap && i < events.size(); ++i)
+            std::memcpy(&attrs[i * attr_size + sizeof(perf_event_attr)], all.data(), sizeof(all));
         std::uint64_t bits = 0;
         Bytes sections;
         Bytes contents;
@@ -142,6 +147,7 @@ struct PerfDataBuilder {
     }
 
     std::vector<Event> events{};
+    bool ids_overlap = false;  ///< damaged: the identifiers of each event are half of the file
     Bytes data{};
     std::map<unsigned, Bytes> features{};
 };

@@ -367,6 +367,44 @@ TEST_CASE("report says what it leaves out of a recording", "[no-module]") {
                          ContainsSubstring("\"counter-value\":48000"));
 }
 
+TEST_CASE("report needs little memory for a small file, whatever its header says", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    const std::string path = tree.path("recording");
+    metagroup::test::PerfDataBuilder file;
+    for (std::uint64_t i = 0; i < 6500; ++i)
+        file.event({i + 100});
+    file.ids_overlap = true;
+    file.write(path);
+    const Outcome outcome = run_program("ulimit -v 500000; exec " METAGROUP_TOOL " report " + path);
+    CHECK(outcome.status == kFailure);
+    CHECK_THAT(outcome.text, ContainsSubstring(path) && ContainsSubstring("identifiers"));
+}
+
+TEST_CASE("report reads a file wherever it ends", "[no-module]") {
+    const Recorded recorded(30);
+    const std::string whole = contents_of(recorded.path);
+    for (std::size_t end = whole.size() - 8000; end < whole.size(); end += 173) {
+        const bool zeros = end % 2 == 0;
+        std::ofstream(recorded.path, std::ios::binary | std::ios::trunc) << whole.substr(0, end);
+        // What a crash leaves has a header without features.
+        if (zeros) {
+            std::filesystem::resize_file(recorded.path, whole.size() + 4096);
+            std::fstream file(recorded.path, std::ios::in | std::ios::out | std::ios::binary);
+            file.seekp(72);
+            file.write(std::string(32, '\0').data(), 32);
+        }
+        CAPTURE(end, zeros);
+        CHECK_THAT(tool_output("report " + recorded.path),
+                   ContainsSubstring("cycles") && ContainsSubstring("cut short"));
+    }
+}
+
+TEST_CASE("report does not wait for the writer of a FIFO", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    run_program("mkfifo " + tree.path("fifo"));
+    tool_fails("report " + tree.path("fifo"), {"not a perf.data file"});
+}
+
 TEST_CASE("report names a file that it cannot read", "[no-module]") {
     for (const std::string file : {"/no/such/file", "/etc/passwd"})
         tool_fails("report " + file, {file});
