@@ -72,6 +72,13 @@ inline unsigned generation(const Frame& frame) {
     return record.generation;
 }
 
+// Opens a set that follows CPU hotplug.
+inline long open_following(const Meta& meta, const std::vector<perf_event_attr>& attrs) {
+    SetRequest request(attrs);
+    request.arg.flags = PERF_METAGROUP_SET_FOLLOW;
+    return request.open(meta);
+}
+
 // A payload with kSetFormat.
 struct SetPayload {
     std::uint64_t events = 0, enabled = 0, running = 0;

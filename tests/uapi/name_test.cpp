@@ -15,12 +15,6 @@ using namespace std::chrono_literals;
 
 namespace {
 
-long open_following(const Meta& meta, const std::vector<perf_event_attr>& attrs) {
-    SetRequest request(attrs);
-    request.arg.flags = PERF_METAGROUP_SET_FOLLOW;
-    return request.open(meta);
-}
-
 // A name of the only counters of testpmu, one on each CPU: no other user can have any.
 struct Exclusive {
     TestpmuCounters one{1};

@@ -31,12 +31,6 @@ struct Unregistered {
     bool registered_ = false;
 };
 
-long open_following(const Meta& meta, const std::vector<perf_event_attr>& attrs) {
-    SetRequest request(attrs);
-    request.arg.flags = PERF_METAGROUP_SET_FOLLOW;
-    return request.open(meta);
-}
-
 }  // namespace
 
 TEST_CASE("A template whose PMU was unregistered is refused") {
