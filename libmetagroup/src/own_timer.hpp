@@ -24,6 +24,11 @@ class OwnTimer {
         return lost;
     }
 
+    /// A record has counted this number of them already.
+    void report(std::uint64_t lost) {
+        if (has_phase_) next_ += lost * period_;
+    }
+
   private:
     std::uint64_t period_;
     std::uint64_t next_;  // the deadline after the last sample

@@ -209,6 +209,7 @@ std::optional<RecordedEntry> RecordDecoder::decode_lost_samples(Fields fields) {
     if (!event || !has_counts(layout_.events[*event])) return std::nullopt;
     const Origin origin = take_origin(fields, layout_.events[*event].attr.sample_type);
     if (origin.time == 0) return total_lost(id, lost);
+    if (has_timer(*event)) timer_of(*event, origin.cpu).report(lost);
     return RecordedEntry{RecordedEntry::Kind::lost, origin.time, origin.cpu, *event, lost, {}};
 }
 
@@ -253,8 +254,11 @@ std::optional<std::size_t> RecordDecoder::sampled_beside(std::size_t event) cons
 
 std::uint64_t RecordDecoder::lost_before(const RecordedEntry& sample) {
     if (sample.kind != RecordedEntry::Kind::sample || !has_timer(sample.event)) return 0;
-    return own_.try_emplace({sample.event, sample.cpu}, timers_[sample.event])
-        .first->second.add(sample.time_ns);
+    return timer_of(sample.event, sample.cpu).add(sample.time_ns);
+}
+
+OwnTimer& RecordDecoder::timer_of(std::size_t event, int cpu) {
+    return own_.try_emplace({event, cpu}, timers_[event]).first->second;
 }
 
 std::vector<std::string> RecordDecoder::remarks() const {

@@ -59,6 +59,7 @@ class RecordDecoder {
     static Origin take_origin(Fields& fields, std::uint64_t type);
     /// The event whose samples are missing if records are that its ring did not take.
     [[nodiscard]] std::optional<std::size_t> sampled_beside(std::size_t event) const;
+    OwnTimer& timer_of(std::size_t event, int cpu);
     bool has_timer(std::size_t event) const { return !period_ && timers_[event] > 0; }
 
     RecordingLayout& layout_;
