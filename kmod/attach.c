@@ -61,7 +61,7 @@ static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group
 	struct {
 		u32 members;
 		u32 events;
-		u64 room;
+		u64 sample_room;
 	} *on_cpu;
 	int err = 0;
 	int cpu;
@@ -75,7 +75,7 @@ static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group
 		on_cpu[frames->members[i]->cpu].members++;
 	for_each_cpu(cpu, group->cpus.mask) {
 		on_cpu[cpu].events = group->cpus.on_cpu[cpu].nr_events;
-		on_cpu[cpu].room = group->cpus.on_cpu[cpu].sample_room;
+		on_cpu[cpu].sample_room = group->cpus.on_cpu[cpu].sample_room;
 	}
 	for (i = 0; i < attach->nr_members; i++) {
 		struct mg_member *member = attach->members[i];
@@ -86,8 +86,8 @@ static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group
 		if (++on_cpu[cpu].members > MG_MAX_PER_CPU ||
 		    on_cpu[cpu].events > MG_MAX_EVENTS_PER_CPU)
 			err = -E2BIG;
-		on_cpu[cpu].room += mg_sample_room(member);
-		if (!err && !mg_cpu_has_room(&group->cpus.on_cpu[cpu], on_cpu[cpu].room))
+		on_cpu[cpu].sample_room += mg_sample_room(member);
+		if (!err && !mg_cpu_has_room(&group->cpus.on_cpu[cpu], on_cpu[cpu].sample_room))
 			err = -ENOSPC;
 	}
 	kvfree(on_cpu);

@@ -27,8 +27,8 @@ struct Consumer {
         const metagroup::detail::UniqueFd file(
             ::open("/lib/modules/metagroup_ipc.ko", O_RDONLY | O_CLOEXEC));
         if (!file) SKIP("metagroup_ipc.ko is not there: tests/vm/run --build examples/kernel");
-        return error_of(::syscall(SYS_finit_module, file.get(),
-                                  "type=1 instructions=0 cycles=3 period=50", 0));
+        return error_of(
+            ::syscall(SYS_finit_module, file.get(), "type=1 instructions=0 cycles=3 period=50", 0));
     }
     static int unload() {
         return error_of(::syscall(SYS_delete_module, "metagroup_ipc", O_NONBLOCK));

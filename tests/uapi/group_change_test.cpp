@@ -6,9 +6,7 @@
 
 using namespace metagroup::test;
 
-namespace {
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("A group that has grown is read whole, at once") {
     EventGroup group = open_group(0, kFull, 1, true);

@@ -211,8 +211,7 @@ TEST_CASE("A user who lost CAP_PERFMON is still the owner of a name", "[privileg
 }
 
 // perf itself would not let this user open an event of a CPU.
-TEST_CASE("A user without CAP_PERFMON joins a name whose events have to be opened",
-          "[privilege]") {
+TEST_CASE("A user without CAP_PERFMON joins a name whose events have to be opened", "[privilege]") {
     const OpenDevice device;
     const ParanoidOrSkip paranoid(2);
     const Creator creator;

@@ -322,17 +322,18 @@ TEST_CASE("A user who may no longer open events opens no set of events that are 
         if (::read(here.get(), &byte, 1) != 1 || !paranoid.set(2)) ::shutdown(pair[0], SHUT_RDWR);
         if (::write(here.get(), &byte, 1) != 1) ::shutdown(pair[0], SHUT_RDWR);
     });
-    const auto result = run_as(
-        Identity::user, std::span(&pair[1], 1), [](std::span<const int> fds) -> std::array<long, 3> {
-            char byte = 0;
-            const Fd event(open_event(faults(), -1, 0, -1));
-            const Meta meta;
-            SetRequest request(std::vector<int>{event.get()}, {0});
-            const long before = request.open(meta);
-            if (::write(fds[0], &byte, 1) != 1 || ::read(fds[0], &byte, 1) != 1) return {};
-            const long after = request.open(meta);
-            return {before, after, request.arg.reason};
-        });
+    const auto result =
+        run_as(Identity::user, std::span(&pair[1], 1),
+               [](std::span<const int> fds) -> std::array<long, 3> {
+                   char byte = 0;
+                   const Fd event(open_event(faults(), -1, 0, -1));
+                   const Meta meta;
+                   SetRequest request(std::vector<int>{event.get()}, {0});
+                   const long before = request.open(meta);
+                   if (::write(fds[0], &byte, 1) != 1 || ::read(fds[0], &byte, 1) != 1) return {};
+                   const long after = request.open(meta);
+                   return {before, after, request.arg.reason};
+               });
     raise.join();
     REQUIRE(result == std::array<long, 3>{0, -EACCES, PERF_METAGROUP_REASON_PERMISSION});
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What tests of streams wait for.
+// Conditions that tests of streams wait for.
 #pragma once
 
 #include "fixtures.hpp"
@@ -28,7 +28,8 @@ inline auto sample_of(const EventGroup& group) {
 }
 
 // Removes what is there, and checks what comes within 50 ms.
-inline bool any_within_50_ms(MappedRing& ring, const std::function<bool(const RingRecord&)>& wanted) {
+inline bool any_within_50_ms(MappedRing& ring,
+                             const std::function<bool(const RingRecord&)>& wanted) {
     ring.drain();
     std::this_thread::sleep_for(50ms);
     const auto records = ring.drain();
