@@ -329,13 +329,13 @@ static long mg_ioctl_stream(struct mg_handle *handle, void __user *uarg)
 	if (!mg_stream_is_valid(&arg))
 		return -EINVAL;
 
-	/* To start it interrupts all CPUs. */
+	/* To start it interrupts all CPUs, which mg_stream_start() charges. */
 	err = arg.period ? mg_handle_wait_and_lock(handle) : mg_group_lock(handle->group);
 	if (err)
 		return err;
 	err = mg_stream_set(handle, &arg);
 	if (arg.period)
-		mg_limit_settle(handle->limit, cpumask_weight(handle->group->cpus.mask));
+		mg_limit_settle(handle->limit, 0);
 	if (!err)
 		err = mg_copy_out(uarg, &arg, sizeof(arg));
 	if (err == -EFAULT && arg.period)

@@ -155,12 +155,18 @@ static s64 mg_limit_cost(unsigned int rate, u32 nr_cpus)
 	return div_u64((u64)NSEC_PER_SEC / rate * nr_cpus, num_online_cpus());
 }
 
-/* Charge for CPUs that are interrupted, without a wait. */
-static void mg_limit_charge(struct mg_limit *limit, u32 nr_cpus)
+/**
+ * mg_limit_charge - charge for CPUs that are interrupted, without a wait
+ * @limit:	the limit, or NULL
+ * @nr_cpus:	their number
+ *
+ * Context: Any.
+ */
+void mg_limit_charge(struct mg_limit *limit, u32 nr_cpus)
 {
 	unsigned int rate = READ_ONCE(max_sweep_rate);
 
-	if (rate)
+	if (limit && rate)
 		atomic64_add(mg_limit_cost(rate, nr_cpus), &limit->due);
 }
 

@@ -9,6 +9,7 @@ struct mg_limit;
 struct mg_limit *mg_limit_get(void);
 void mg_limit_put(struct mg_limit *limit);
 int mg_limit_wait(struct mg_limit *limit, bool nonblock);
+void mg_limit_charge(struct mg_limit *limit, u32 nr_cpus);
 void mg_limit_settle(struct mg_limit *limit, u32 nr_cpus);
 bool mg_limit_add_events(struct mg_limit *limit, u32 nr_events);
 void mg_limit_remove_events(struct mg_limit *limit, u32 nr_events);

@@ -204,6 +204,7 @@ static void mg_stream_arm_all(struct mg_stream *stream, u64 deadline)
 			cpumask_clear_cpu(cpu, group->tmp_mask);
 	}
 	on_each_cpu_mask(group->tmp_mask, mg_stream_arm, &arm, true);
+	mg_limit_charge(stream->limit, cpumask_weight(group->tmp_mask));
 	cpus_read_unlock();
 }
 
