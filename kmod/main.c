@@ -11,6 +11,7 @@
 #include "perf_kernel.h"
 #include "shared.h"
 #include "stream.h"
+#include "throttle.h"
 
 static struct miscdevice mg_device = {
 	.minor = MISC_DYNAMIC_MINOR,
@@ -24,6 +25,7 @@ static int __init mg_init(void)
 	int err;
 
 	mg_shared_init();
+	mg_throttle_init();
 	err = mg_kernel_init();
 	if (err)
 		return err;

@@ -12,67 +12,14 @@
 #include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
-#include <linux/module.h>
-#include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
+#include <linux/tick.h>
 
 #include "compat/timer.h"
 #include "cpu.h"
 #include "stream_cpu.h"
-
-static unsigned int max_stream_percent = 10;
-module_param(max_stream_percent, uint, 0644);
-MODULE_PARM_DESC(max_stream_percent,
-		 "share of a CPU's time that all streams may take, in percent, 100 for no limit (10)");
-
-/* Time for which the limit may be exceeded, as long as it holds on average. */
-#define MG_STREAM_BURST		((s64)10 * NSEC_PER_MSEC)
-
-/*
- * The limit is GCRA, as in limit.c: a handler that takes t adds t * 100 / limit to
- * the time until which this CPU has used its share.
- */
-static DEFINE_PER_CPU(u64, mg_stream_share);
-
-/*
- * Reading the clock again costs about as much as reading an event. So one short
- * handler in MG_STREAM_MEASURE stands for all; after a long one each is measured.
- */
-#define MG_STREAM_MEASURE	8
-#define MG_STREAM_SHORT		((u64)100 * NSEC_PER_USEC)
-
-/* Account the time since @begin. */
-static void mg_stream_account(struct mg_stream_cpu *this, const struct mg_now *begin)
-{
-	unsigned int limit;
-	u64 duration, *share;
-
-	if (likely(++this->unmeasured < MG_STREAM_MEASURE))
-		return;
-	limit = READ_ONCE(max_stream_percent);
-	if (limit >= 100)
-		return;
-	duration = mg_perf_clock(this->cpu) - begin->perf;
-	if (likely(duration < MG_STREAM_SHORT)) {
-		duration *= MG_STREAM_MEASURE;
-		this->unmeasured = 0;
-	} else {
-		this->unmeasured = MG_STREAM_MEASURE - 1;
-	}
-	share = this_cpu_ptr(&mg_stream_share);
-	*share = max(*share, begin->mono) + div_u64(100 * duration, max(limit, 1u));
-}
-
-/* Time until which the CPU must not read, 0 if it may read now. */
-static u64 mg_stream_throttled(u64 now)
-{
-	u64 until = this_cpu_read(mg_stream_share) - MG_STREAM_BURST;
-
-	if (likely((s64)(until - now) <= 0) || READ_ONCE(max_stream_percent) >= 100)
-		return 0;
-	return until;
-}
+#include "throttle.h"
 
 static void mg_stream_lose(struct mg_stream_cpu *this, u64 deadlines)
 {
@@ -104,7 +51,12 @@ static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *no
 
 	raw_spin_lock(&on_cpu->lock);
 	some = on_cpu->first;
-	full = !mg_ring_has_room(ring, tail, on_cpu->sample_room);
+	/* With the lock, so that who adds a member after this arms the timer. */
+	if (unlikely(!some))
+		WRITE_ONCE(this->armed, false);
+	/* Counts will be newer than idle_now. */
+	mg_cpu_idle_invalidate(on_cpu);
+	full = some && !mg_ring_has_room(ring, tail, on_cpu->sample_room);
 	if (unlikely(full)) {
 		mg_stream_lose(this, 1);
 		mg_ring_publish(ring);	/* in case user space has overwritten it */
@@ -139,7 +91,7 @@ static bool mg_stream_stop_in_idle(struct mg_stream_cpu *this)
 	this->idle_fresh = true;
 	this->idle_stops++;
 	/* Deferrable: it expires when the CPU has a tick, and does not wake it. */
-	mod_timer(&this->watchdog, jiffies + 1);
+	mod_timer(&this->watchdog, jiffies + (tick_nohz_full_cpu(this->cpu) ? HZ : 1));
 	return true;
 }
 
@@ -162,26 +114,27 @@ static enum hrtimer_restart mg_stream_timer(struct hrtimer *timer)
 		next += missed * stream->period;
 	}
 
-	until = mg_stream_throttled(now.mono);
+	until = mg_throttle_until(now.mono);
 	if (unlikely(until)) {
-		/* This deadline, and those before @until. */
-		missed = 1;
-		if (until > next)
-			missed += div64_u64(until - next + stream->period - 1, stream->period);
-		mg_stream_lose(this, missed);
-		this->throttled += missed;
-		next += (missed - 1) * stream->period;
+		mg_stream_lose(this, 1);
+		this->throttled++;
 	} else {
 		again = mg_stream_sample(this, &now);
 	}
 
 	if (unlikely(!again) || (stream->quiet && mg_stream_stop_in_idle(this))) {
 		this->armed = false;
-		mg_stream_account(this, &now);
+		mg_throttle_charge(this->cpu, &now);
 		return HRTIMER_NORESTART;
 	}
+	if (unlikely(until > next)) {
+		missed = div64_u64(until - next + stream->period - 1, stream->period);
+		mg_stream_lose(this, missed);
+		this->throttled += missed;
+		next += missed * stream->period;
+	}
 	hrtimer_set_expires(timer, ns_to_ktime(next));
-	mg_stream_account(this, &now);
+	mg_throttle_charge(this->cpu, &now);
 	return HRTIMER_RESTART;
 }
 
@@ -271,7 +224,9 @@ void mg_stream_cpu_init(struct mg_stream_cpu *this, struct mg_stream_cpus *strea
 {
 	hrtimer_setup(&this->timer, mg_stream_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_HARD);
-	timer_setup(&this->watchdog, mg_stream_watchdog, TIMER_DEFERRABLE | TIMER_PINNED);
+	/* A CPU of nohz_full= may have no tick for ever, so there it wakes the CPU. */
+	timer_setup(&this->watchdog, mg_stream_watchdog,
+		    TIMER_PINNED | (tick_nohz_full_cpu(cpu) ? 0 : TIMER_DEFERRABLE));
 	this->stream = stream;
 	this->cpu = cpu;
 }

@@ -54,7 +54,6 @@ struct mg_stream_cpus {
  * @deadlines:	number of deadlines with samples so far
  * @all_lost:	number of deadlines without samples so far
  * @throttled:	part of @all_lost: because of max_stream_percent
- * @unmeasured:	handlers since the last one whose duration was measured
  * @idle_stops:	how often @idle was set, which is how often the stream has woken
  *		the CPU
  *
@@ -67,7 +66,6 @@ struct mg_stream_cpu {
 	struct mg_cpu *on_cpu;
 	struct mg_ring ring;
 	int cpu;
-	u8 unmeasured;
 	bool armed;
 	bool idle;
 	bool idle_fresh;

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: MIT
+// What deadlines that find a full ring say about those that do not.
+#include "streams.hpp"
+
+using namespace metagroup::test;
+
+TEST_CASE("A ring that is full at times does not hide what a stream takes of its CPU", "[share]") {
+    const MaxStreamPercent limit(10);
+    const OnFirstCpu test;
+    const int cpu = online_cpus().back();
+    if (cpu == online_cpus().front()) SKIP("needs two CPUs");
+    // A ring has room for seven samples of these; the eighth deadline reads nothing.
+    const TestpmuUpdateTime slow(90);
+    const auto [group, meta] = attached(open_core(cpu, kFull, 32));
+    const BusyCpu busy(cpu);
+    RunningStream stream(meta, 4ms, kRingPage);
+    MappedRing& ring = stream.ring(cpu);
+    for (std::uint64_t next = stream.arg().first + stream.period() * 15 / 2;
+         next < stream.arg().first + 2'000'000'000; next += 8 * stream.period()) {
+        const std::uint64_t now = monotonic_ns();
+        if (next > now) std::this_thread::sleep_for(std::chrono::nanoseconds(next - now));
+        __atomic_store_n(&ring.page().data_tail, ring.head(), __ATOMIC_RELEASE);
+    }
+    stream.stop();
+    // A sample takes 2.9 ms, so one in 7 deadlines is 10 % of the time, and 7 in 8 are 63 %.
+    const auto deadlines = fdinfo(meta, "stream_deadlines");
+    REQUIRE(deadlines >= 10);
+    REQUIRE(deadlines <= 120);
+}
