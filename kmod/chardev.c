@@ -62,9 +62,12 @@ static int mg_chardev_mmap(struct file *file, struct vm_area_struct *vma)
 /* Without a stream as if there were no poll(): a read() never waits for data. */
 static __poll_t mg_chardev_poll(struct file *file, poll_table *wait)
 {
-	struct mg_stream *stream = mg_handle_stream(file->private_data);
+	struct mg_handle *handle = file->private_data;
+	struct mg_stream *stream;
 
-	return stream ? mg_stream_poll(stream, file, wait) : DEFAULT_POLLMASK;
+	poll_wait(file, &handle->wait, wait);
+	stream = mg_handle_stream(handle);
+	return stream ? mg_stream_poll(stream) : DEFAULT_POLLMASK;
 }
 
 static long mg_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long arg)

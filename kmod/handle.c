@@ -40,6 +40,7 @@ struct mg_handle *mg_handle_create(const struct file *file)
 		err = PTR_ERR(handle->group);
 		goto put_limit;
 	}
+	init_waitqueue_head(&handle->wait);
 	INIT_LIST_HEAD(&handle->joins);
 	handle->file = file;
 	handle->format = PERF_METAGROUP_FORMAT_RAW;
@@ -104,7 +105,7 @@ int mg_handle_wait_and_lock(const struct mg_handle *handle)
  * @attach:	reserved
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes rings_lock.
- * Return: 0 or -ENOMEM.
+ * Return: as mg_stream_reserve().
  */
 int mg_handle_reserve_rings(const struct mg_handle *handle, const struct mg_attach *attach)
 {

@@ -3,6 +3,7 @@
 #define MG_HANDLE_H
 
 #include <linux/types.h>
+#include <linux/wait.h>
 #include <asm/barrier.h>
 
 struct cpumask;
@@ -21,6 +22,8 @@ struct mg_stream;
  *		mg_group.mutex
  * @follow:	opens events of sets anew, or NULL before the first such set;
  *		mg_group.mutex
+ * @wait:	readers in poll(2); here, because epoll(7) waits from before the first
+ *		stream
  * @joins:	names that it has joined, see struct mg_join; mg_group.mutex
  * @file:	the file whose private_data this is; constant
  * @format:	PERF_METAGROUP_FORMAT_*; READ_ONCE() and WRITE_ONCE()
@@ -32,6 +35,7 @@ struct mg_handle {
 	struct mg_limit *limit;
 	struct mg_stream *stream;
 	struct mg_follow *follow;
+	wait_queue_head_t wait;
 	struct list_head joins;
 	const struct file *file;
 	u32 format;

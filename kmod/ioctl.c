@@ -308,7 +308,7 @@ static int mg_stream_set(struct mg_handle *handle, struct perf_metagroup_stream 
 		return 0;
 	}
 	if (!stream) {
-		stream = mg_stream_create(handle->group, handle->limit);
+		stream = mg_stream_create(handle->group, handle->limit, &handle->wait);
 		if (IS_ERR(stream))
 			return PTR_ERR(stream);
 		/* Pairs with the smp_load_acquire() of mg_handle_stream(). */

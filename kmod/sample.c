@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/string.h>
+
 #include "sample.h"
 
 /**
@@ -44,7 +46,7 @@ noinline int mg_sample_any(const struct mg_member *member,
 			   const struct mg_now *now, struct mg_ring *ring)
 {
 	const struct mg_plan *plan = member->plan;
-	u64 *payload;
+	u64 *payload, *shown;
 	u32 status;
 	int ret;
 
@@ -53,10 +55,14 @@ noinline int mg_sample_any(const struct mg_member *member,
 		mg_sample_lost(member, cpu, now, ring, 1);
 		return ret;
 	}
-	payload = mg_sample_begin(plan, cpu, now, ring);
+	shown = mg_sample_begin(plan, cpu, now, ring);
+	/* User space sees the ring, but not what the events counted for others. */
+	payload = member->view ? member->view->payload : shown;
 	mg_plan_write_constants(plan, payload);
 	mg_write_payload(plan, ctx, now->perf, payload);
-	if (member->view)
+	if (member->view) {
 		mg_view_apply(member->view, member->counter, payload);
+		memcpy(shown, payload, mg_payload_size(plan->counter, plan->nr_events));
+	}
 	return ret;
 }

@@ -13,12 +13,14 @@
 #include <linux/slab.h>
 #include <linux/smp.h>
 
+#include "compat/irq_work.h"
 #include "compat/workqueue.h"
 #include "group.h"
 #include "limit.h"
 #include "pages.h"
 #include "stream.h"
 #include "sweep.h"
+#include "throttle.h"
 
 /* The first deadline is after this time, so that all CPUs are ready for it. */
 #define MG_STREAM_LEAD		(100 * NSEC_PER_USEC)
@@ -34,13 +36,27 @@ static void mg_stream_fixup_soon(struct mg_stream *stream)
 	queue_work(system_dfl_wq, &stream->fixup);
 }
 
+static void mg_stream_wakeup(struct work_struct *work)
+{
+	struct mg_stream *stream = container_of(work, struct mg_stream, wakeup);
+
+	wake_up_interruptible_poll(stream->wait, EPOLLIN | EPOLLRDNORM);
+}
+
+/* In an interrupt also on PREEMPT_RT, where readers cannot be woken from one. */
 static void mg_stream_wake(struct irq_work *work)
 {
 	struct mg_stream *stream = container_of(work, struct mg_stream, cpus.wake);
+	int cpu = smp_processor_id();
+	const struct mg_now begin = mg_now_of(cpu);
 
 	if (READ_ONCE(stream->cpus.failed))
 		mg_stream_fixup_soon(stream);
-	wake_up_interruptible_poll(&stream->wait, EPOLLIN | EPOLLRDNORM);
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		queue_work(system_dfl_wq, &stream->wakeup);
+	else
+		mg_stream_wakeup(&stream->wakeup);
+	mg_throttle_charge(cpu, &begin);
 }
 
 /*
@@ -60,8 +76,10 @@ static void mg_stream_fixup(struct work_struct *work)
 		mg_stream_fixup_soon(stream);
 		return;
 	}
-	WRITE_ONCE(stream->cpus.failed, false);
-	mg_sweep(stream->group, NULL);
+	if (READ_ONCE(stream->cpus.failed)) {
+		WRITE_ONCE(stream->cpus.failed, false);
+		mg_sweep(stream->group, NULL);
+	}
 	mg_stream_update(stream);
 	mutex_unlock(&stream->group->mutex);
 }
@@ -70,11 +88,13 @@ static void mg_stream_fixup(struct work_struct *work)
  * mg_stream_create - create a stream that is stopped
  * @group:	the meta-group, which outlives it
  * @limit:	limits of the user, which outlive it; or NULL
+ * @wait:	where its readers wait, which outlives it
  *
  * Context: Process context, may sleep.
  * Return: the stream, or ERR_PTR(-ENOMEM).
  */
-struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limit)
+struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limit,
+				   wait_queue_head_t *wait)
 {
 	struct mg_stream *stream;
 	unsigned int cpu;
@@ -94,8 +114,9 @@ struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limi
 	stream->group = group;
 	stream->limit = limit;
 	spin_lock_init(&stream->rings_lock);
-	init_waitqueue_head(&stream->wait);
-	init_irq_work(&stream->cpus.wake, mg_stream_wake);
+	stream->wait = wait;
+	stream->cpus.wake = IRQ_WORK_INIT_HARD(mg_stream_wake);
+	INIT_WORK(&stream->wakeup, mg_stream_wakeup);
 	INIT_WORK(&stream->fixup, mg_stream_fixup);
 	mg_idle_init(&stream->cpus.on_idle, mg_stream_idle_enter, mg_stream_idle_exit);
 	for (cpu = 0; cpu < nr_cpu_ids; cpu++)
@@ -134,7 +155,6 @@ void mg_stream_destroy(struct mg_stream *stream)
 	mutex_lock(&stream->group->mutex);
 	mg_stream_stop(stream);
 	mutex_unlock(&stream->group->mutex);
-	mg_stream_free_rings(stream);
 	free_cpumask_var(stream->skipped);
 	kvfree(stream->cpus.on_cpu);
 	kfree(stream);
@@ -221,9 +241,10 @@ void mg_stream_update(struct mg_stream *stream)
 
 	if (!stream || !stream->cpus.running)
 		return;
-	/* Rings for CPUs to which members have moved; without memory, at the next time. */
+	/* Rings for CPUs to which members have moved; without memory, later. */
 	for_each_cpu(cpu, stream->group->cpus.mask)
-		mg_stream_reserve(stream, cpu);
+		if (mg_stream_reserve(stream, cpu))
+			mg_stream_fixup_soon(stream);
 	mg_stream_arm_all(stream, 0);
 }
 
@@ -272,7 +293,6 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 	if (!mg_limit_add_stream(stream->limit))
 		return -EUSERS;
 
-	mg_stream_free_rings(stream);
 	stream->cpus.period = arg->period;
 	stream->ring_size = arg->ring_size;
 	stream->cpus.watermark = arg->watermark ?: arg->ring_size / 2;
@@ -317,7 +337,8 @@ undo:
  * mg_stream_stop - stop a stream
  * @stream:	the stream, running or not
  *
- * No CPU refers to @stream when this returns.
+ * No CPU refers to @stream when this returns. Its rings stay as long as they are
+ * mapped.
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes
  * cpu_hotplug_lock, mg_idle_mutex and mg_cpu.lock.
@@ -341,8 +362,10 @@ u64 mg_stream_stop(struct mg_stream *stream)
 		lost += mg_stream_cpu_flush(&stream->cpus.on_cpu[cpu]);
 	}
 	irq_work_sync(&stream->cpus.wake);
+	cancel_work_sync(&stream->wakeup);
 	cancel_work_sync(&stream->fixup);
-	wake_up_interruptible_poll(&stream->wait, EPOLLHUP);
+	mg_stream_free_rings(stream);
+	wake_up_interruptible_poll(stream->wait, EPOLLHUP);
 	mg_limit_remove_stream(stream->limit);
 	return lost;
 }
@@ -369,6 +392,7 @@ static int mg_stream_offline(unsigned int cpu, struct hlist_node *node)
 
 	mg_stream_cpu_offline(&stream->cpus.on_cpu[cpu]);
 	/* PMUs may move members to a CPU that has no deadlines yet. */
+	WRITE_ONCE(stream->cpus.failed, true);
 	mg_stream_fixup_soon(stream);
 	return 0;
 }

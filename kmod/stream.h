@@ -27,7 +27,8 @@ struct vm_area_struct;
  * @hotplug:	entry in the list of running streams; of the hotplug core
  * @rings_lock:	makes the memory of the rings visible to mmap(2) without
  *		mg_group.mutex
- * @wait:	readers in poll(2)
+ * @wait:	readers in poll(2); of the handle
+ * @wakeup:	wakes them, on PREEMPT_RT
  * @fixup:	sweeps, so that members that have failed can be read again
  */
 struct mg_stream {
@@ -39,7 +40,8 @@ struct mg_stream {
 	cpumask_var_t skipped;
 	struct hlist_node hotplug;
 	spinlock_t rings_lock;	/* for the memory of the rings */
-	wait_queue_head_t wait;
+	wait_queue_head_t *wait;
+	struct work_struct wakeup;
 	struct work_struct fixup;
 };
 
@@ -57,14 +59,15 @@ struct mg_stream_stats {
 	u64 idle_stops;
 };
 
-struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limit);
+struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limit,
+				   wait_queue_head_t *wait);
 void mg_stream_destroy(struct mg_stream *stream);
 int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg);
 u64 mg_stream_stop(struct mg_stream *stream);
 int mg_stream_reserve(struct mg_stream *stream, int cpu);
 void mg_stream_update(struct mg_stream *stream);
 int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma);
-__poll_t mg_stream_poll(struct mg_stream *stream, struct file *file, poll_table *wait);
+__poll_t mg_stream_poll(struct mg_stream *stream);
 void mg_stream_stats(const struct mg_stream *stream, struct mg_stream_stats *stats);
 int mg_stream_init(void);
 void mg_stream_exit(void);

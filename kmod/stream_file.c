@@ -4,6 +4,7 @@
  * statistics.
  */
 #include <linux/mm.h>
+#include <linux/nospec.h>
 #include <linux/poll.h>
 
 #include "compat/mm.h"
@@ -17,7 +18,7 @@
  *
  * Context: Process context. mmap_lock is held, inside which mg_group.mutex must
  * not be taken. Takes rings_lock.
- * Return: 0, -EINVAL or -ENODEV.
+ * Return: 0, -EACCES, -EINVAL or -ENODEV.
  */
 int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
 {
@@ -25,14 +26,17 @@ int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
 	struct mg_pages *pages = NULL;
 	unsigned long cpu, stride;
 
-	if (!stream || !(vma->vm_flags & VM_SHARED))
+	if (!stream || !(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
+	/* A shared mapping of a file that is not open for writing has VM_MAYSHARE alone. */
+	if (!(vma->vm_flags & VM_SHARED))
+		return -EACCES;
 
 	spin_lock(&stream->rings_lock);
 	stride = 1 + (stream->ring_size >> PAGE_SHIFT);
 	cpu = offset / stride;
 	if (cpu < nr_cpu_ids)
-		pages = stream->cpus.on_cpu[cpu].ring.pages;
+		pages = stream->cpus.on_cpu[array_index_nospec(cpu, nr_cpu_ids)].ring.pages;
 	if (pages)
 		mg_pages_get(pages);
 	spin_unlock(&stream->rings_lock);
@@ -71,17 +75,16 @@ static bool mg_stream_is_ready(struct mg_stream *stream)
 /**
  * mg_stream_poll - check whether a ring is to be read
  * @stream:	the stream, running or not
- * @file:	file of the handle
- * @wait:	where to wait
+ *
+ * The caller waits at mg_stream.wait already.
  *
  * Context: Process context. Takes rings_lock.
  * Return: EPOLL*
  */
-__poll_t mg_stream_poll(struct mg_stream *stream, struct file *file, poll_table *wait)
+__poll_t mg_stream_poll(struct mg_stream *stream)
 {
 	__poll_t events = READ_ONCE(stream->cpus.running) ? 0 : EPOLLHUP;
 
-	poll_wait(file, &stream->wait, wait);
 	/* A full barrier; pairs with the smp_mb() of mg_stream_sample(). */
 	xchg(&stream->cpus.woken, 0);
 	if (mg_stream_is_ready(stream))
