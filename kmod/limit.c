@@ -22,6 +22,7 @@
 #include <linux/list.h>
 #include <linux/math64.h>
 #include <linux/minmax.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
@@ -45,12 +46,19 @@ module_param(max_set_events, uint, 0644);
 MODULE_PARM_DESC(max_set_events,
 		 "events in sets of a user without CAP_PERFMON, on all CPUs together (65536)");
 
+/* The default of the sysctl perf_event_mlock_kb. */
+static unsigned int max_ring_kb = 512 + PAGE_SIZE / 1024;
+module_param(max_ring_kb, uint, 0644);
+MODULE_PARM_DESC(max_ring_kb,
+		 "kB of rings for each CPU of a user without CAP_PERFMON, beyond RLIMIT_MEMLOCK (516)");
+
 /**
  * struct mg_limit - the limits of one user
  * @list:	entry in the list of limits; mg_limits_mutex
  * @uses:	open handles, and members of sets, that use the limit; mg_limits_mutex
  * @user:	the user; constant
  * @streams:	running streams; atomic
+ * @ring_pages:	pages of rings that max_ring_kb allows; atomic
  * @events:	events in sets; mg_limits_mutex
  * @due:	when the next call is due, CLOCK_MONOTONIC in ns; atomic
  */
@@ -59,6 +67,7 @@ struct mg_limit {
 	unsigned int uses;
 	kuid_t user;
 	atomic_t streams;
+	atomic_long_t ring_pages;
 	unsigned int events;
 	atomic64_t due;
 };
@@ -292,6 +301,38 @@ void mg_limit_remove_stream(struct mg_limit *limit)
 {
 	if (limit)
 		atomic_dec(&limit->streams);
+}
+
+/**
+ * mg_limit_take_pages - charge pages of rings, as many as max_ring_kb allows
+ * @limit:	the limit
+ * @pages:	number of pages
+ *
+ * Context: Any.
+ * Return: the number of pages that were charged.
+ */
+unsigned long mg_limit_take_pages(struct mg_limit *limit, unsigned long pages)
+{
+	unsigned long most = (u64)READ_ONCE(max_ring_kb) * 1024 / PAGE_SIZE * num_online_cpus();
+	long used = atomic_long_read(&limit->ring_pages);
+	unsigned long taken;
+
+	do {
+		taken = used < most ? min(pages, most - used) : 0;
+	} while (!atomic_long_try_cmpxchg(&limit->ring_pages, &used, used + taken));
+	return taken;
+}
+
+/**
+ * mg_limit_give_pages - pages that were charged are free
+ * @limit:	the limit
+ * @pages:	number of pages
+ *
+ * Context: Any.
+ */
+void mg_limit_give_pages(struct mg_limit *limit, unsigned long pages)
+{
+	atomic_long_sub(pages, &limit->ring_pages);
 }
 
 /**

@@ -15,6 +15,8 @@ bool mg_limit_add_events(struct mg_limit *limit, u32 nr_events);
 void mg_limit_remove_events(struct mg_limit *limit, u32 nr_events);
 bool mg_limit_add_stream(struct mg_limit *limit);
 void mg_limit_remove_stream(struct mg_limit *limit);
+unsigned long mg_limit_take_pages(struct mg_limit *limit, unsigned long pages);
+void mg_limit_give_pages(struct mg_limit *limit, unsigned long pages);
 void mg_limit_exit(void);
 
 #endif /* MG_LIMIT_H */

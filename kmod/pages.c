@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -53,9 +55,12 @@ static void mg_pages_free_ring(struct mg_pages *pages)
 
 	if (pages->memory)
 		vunmap(pages->memory);
-	for (i = 0; i < pages->size >> PAGE_SHIFT && pages->ring[i]; i++)
+	for (i = 0; i < pages->size >> PAGE_SHIFT && pages->ring[i]; i++) {
 		__free_page(pages->ring[i]);
+		cond_resched();
+	}
 	kvfree(pages->ring);
+	mg_uncharge(&pages->charge);
 }
 
 /**
@@ -63,33 +68,46 @@ static void mg_pages_free_ring(struct mg_pages *pages)
  * @data_size:	bytes of the ring, a multiple of the size of a page
  * @offset:	where the page is in the file, in pages
  * @node:	NUMA node
+ * @memlock:	who pays for it
  *
  * The kernel sees the ring twice in a row, so that it can write what crosses the
  * end of the ring as if it did not.
  *
  * Context: Process context, may sleep.
- * Return: a reference, or NULL.
+ * Return: a reference, or ERR_PTR(-ENOMEM), ERR_PTR(-EPERM) or ERR_PTR(-EINTR).
  */
-struct mg_pages *mg_pages_create_ring(size_t data_size, unsigned long offset, int node)
+struct mg_pages *mg_pages_create_ring(size_t data_size, unsigned long offset, int node,
+				      const struct mg_memlock *memlock)
 {
 	size_t nr_data = data_size >> PAGE_SHIFT;
 	struct mg_pages *pages;
+	int err;
 	size_t i;
 
 	pages = kzalloc(sizeof(*pages), GFP_KERNEL_ACCOUNT);
 	if (!pages)
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	kref_init(&pages->refs);
 	pages->size = PAGE_SIZE + data_size;
 	pages->offset = offset;
 	pages->ring = kvcalloc(1 + 2 * nr_data, sizeof(*pages->ring), GFP_KERNEL_ACCOUNT);
 	if (!pages->ring) {
 		kfree(pages);
-		return NULL;
+		return ERR_PTR(-ENOMEM);
 	}
+	err = mg_charge(&pages->charge, memlock, 1 + nr_data);
+	if (err)
+		goto put;
 
 	for (i = 0; i <= nr_data; i++) {
-		pages->ring[i] = alloc_pages_node(node, MG_GFP_MAPPED | __GFP_ZERO, 0);
+		err = -EINTR;
+		if (fatal_signal_pending(current))
+			goto put;
+		cond_resched();
+		err = -ENOMEM;
+		/* Refused, rather than that processes are killed for it. */
+		pages->ring[i] = alloc_pages_node(node, MG_GFP_MAPPED | __GFP_ZERO |
+						  __GFP_RETRY_MAYFAIL | __GFP_NOWARN, 0);
 		if (!pages->ring[i])
 			goto put;
 	}
@@ -99,7 +117,7 @@ struct mg_pages *mg_pages_create_ring(size_t data_size, unsigned long offset, in
 		return pages;
 put:
 	mg_pages_put(pages);
-	return NULL;
+	return ERR_PTR(err);
 }
 
 static void mg_pages_free(struct kref *refs)

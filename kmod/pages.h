@@ -8,6 +8,8 @@
 #include <linux/kref.h>
 #include <linux/types.h>
 
+#include "memlock.h"
+
 struct page;
 struct vm_area_struct;
 
@@ -18,6 +20,7 @@ struct vm_area_struct;
  * @offset:	where @memory begins in the file, in pages
  * @memory:	the memory
  * @ring:	the pages of a ring, NULL for other memory
+ * @charge:	of a ring: who pays for it
  *
  * All fields but @refs are constant.
  */
@@ -27,10 +30,12 @@ struct mg_pages {
 	unsigned long offset;
 	void *memory;
 	struct page **ring;
+	struct mg_charge charge;
 };
 
 struct mg_pages *mg_pages_create(size_t size);
-struct mg_pages *mg_pages_create_ring(size_t data_size, unsigned long offset, int node);
+struct mg_pages *mg_pages_create_ring(size_t data_size, unsigned long offset, int node,
+				      const struct mg_memlock *memlock);
 void mg_pages_get(struct mg_pages *pages);
 void mg_pages_put(struct mg_pages *pages);
 int mg_pages_mmap(struct mg_pages *pages, struct vm_area_struct *vma);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/errno.h>
+#include <linux/err.h>
 #include <linux/mm.h>
 
 #include "pages.h"
@@ -12,17 +12,18 @@
  * @overwrite:	overwrite the oldest records
  * @offset:	where the ring is in the file, in pages
  * @node:	NUMA node
+ * @memlock:	who pays for it
  *
  * Context: Process context, may sleep.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, -EPERM or -EINTR.
  */
 int mg_ring_init(struct mg_ring *ring, size_t size, bool overwrite, unsigned long offset,
-		 int node)
+		 int node, const struct mg_memlock *memlock)
 {
-	struct mg_pages *pages = mg_pages_create_ring(size, offset, node);
+	struct mg_pages *pages = mg_pages_create_ring(size, offset, node, memlock);
 
-	if (!pages)
-		return -ENOMEM;
+	if (IS_ERR(pages))
+		return PTR_ERR(pages);
 
 	ring->head = 0;
 	ring->size = size;

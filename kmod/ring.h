@@ -12,6 +12,7 @@
 #include <linux/types.h>
 #include <asm/barrier.h>
 
+struct mg_memlock;
 struct mg_pages;
 
 /**
@@ -36,7 +37,7 @@ struct mg_ring {
 };
 
 int mg_ring_init(struct mg_ring *ring, size_t size, bool overwrite, unsigned long offset,
-		 int node);
+		 int node, const struct mg_memlock *memlock);
 
 /* The index up to which user space has released the memory. It may have any value. */
 static __always_inline u64 mg_ring_tail(const struct mg_ring *ring)

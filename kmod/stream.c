@@ -173,7 +173,7 @@ static unsigned long mg_stream_offset(const struct mg_stream *stream, int cpu)
  * @cpu:	the CPU
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes rings_lock.
- * Return: 0 or -ENOMEM.
+ * Return: 0, -ENOMEM, -EPERM or -EINTR.
  */
 int mg_stream_reserve(struct mg_stream *stream, int cpu)
 {
@@ -184,7 +184,7 @@ int mg_stream_reserve(struct mg_stream *stream, int cpu)
 	    cpumask_test_cpu(cpu, stream->skipped))
 		return 0;
 	err = mg_ring_init(&ring, stream->ring_size, stream->overwrite,
-			   mg_stream_offset(stream, cpu), cpu_to_node(cpu));
+			   mg_stream_offset(stream, cpu), cpu_to_node(cpu), &stream->memlock);
 	if (err)
 		return err;
 	spin_lock(&stream->rings_lock);
@@ -280,7 +280,7 @@ static int mg_stream_reserve_all(struct mg_stream *stream)
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes
  * cpu_hotplug_lock, mg_idle_mutex and rings_lock.
- * Return: 0, -EBUSY, -ENOSPC, -EUSERS or -ENOMEM.
+ * Return: 0, -EBUSY, -ENOSPC, -EUSERS, -ENOMEM, -EPERM or -EINTR.
  */
 int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 {
@@ -293,6 +293,7 @@ int mg_stream_start(struct mg_stream *stream, struct perf_metagroup_stream *arg)
 	if (!mg_limit_add_stream(stream->limit))
 		return -EUSERS;
 
+	mg_memlock_set(&stream->memlock, stream->limit);
 	stream->cpus.period = arg->period;
 	stream->ring_size = arg->ring_size;
 	stream->cpus.watermark = arg->watermark ?: arg->ring_size / 2;
@@ -329,6 +330,7 @@ undo:
 	mg_stream_set_room(stream, U32_MAX);
 	mg_idle_leave(&stream->cpus.on_idle);
 	mg_stream_free_rings(stream);
+	mg_memlock_clear(&stream->memlock);
 	mg_limit_remove_stream(stream->limit);
 	return err;
 }
@@ -365,6 +367,7 @@ u64 mg_stream_stop(struct mg_stream *stream)
 	cancel_work_sync(&stream->wakeup);
 	cancel_work_sync(&stream->fixup);
 	mg_stream_free_rings(stream);
+	mg_memlock_clear(&stream->memlock);
 	wake_up_interruptible_poll(stream->wait, EPOLLHUP);
 	mg_limit_remove_stream(stream->limit);
 	return lost;

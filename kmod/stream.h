@@ -10,6 +10,7 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "memlock.h"
 #include "stream_cpu.h"
 
 struct mg_group;
@@ -27,6 +28,7 @@ struct vm_area_struct;
  * @hotplug:	entry in the list of running streams; of the hotplug core
  * @rings_lock:	makes the memory of the rings visible to mmap(2) without
  *		mg_group.mutex
+ * @memlock:	who pays for the rings: the process that started the stream
  * @wait:	readers in poll(2); of the handle
  * @wakeup:	wakes them, on PREEMPT_RT
  * @fixup:	sweeps, so that members that have failed can be read again
@@ -40,6 +42,7 @@ struct mg_stream {
 	cpumask_var_t skipped;
 	struct hlist_node hotplug;
 	spinlock_t rings_lock;	/* for the memory of the rings */
+	struct mg_memlock memlock;
 	wait_queue_head_t *wait;
 	struct work_struct wakeup;
 	struct work_struct fixup;

@@ -177,6 +177,10 @@ constexpr std::array rules = {
          "stop it first"),
     Rule(start_stream, {EUSERS}, too_many_streams, "there are too many streams already",
          "stop one"),
+    Rule(start_stream, {EPERM}, no_perf_permission,
+         "rings of {bytes} bytes for each CPU exceed the memory that this user may lock "
+         "(max_ring_kb of the module, and RLIMIT_MEMLOCK)",
+         "make them smaller, raise one of the limits (ulimit -l), or run it as root"),
     Rule(start_stream, {ENOSPC}, buffer_too_small,
          "a ring of {bytes} bytes does not hold the samples of one deadline", "make it larger"),
     Rule(open_set, {}, no_set_permission,

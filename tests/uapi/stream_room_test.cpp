@@ -7,9 +7,9 @@ using namespace metagroup::test;
 
 namespace {
 
-// Events whose sample exceeds a ring of one page, and those of a set that exceed half of it.
+// Events whose sample exceeds a ring of one page, and those of a set, of which four exceed it.
 constexpr int kMany = 300;
-constexpr int kHalf = PERF_METAGROUP_MAX_SET_EVENTS;
+constexpr int kSet = PERF_METAGROUP_MAX_SET_EVENTS;
 
 perf_event_attr dummy() {
     return software_event(PERF_COUNT_SW_DUMMY, kFull);
@@ -24,19 +24,19 @@ EventGroup many_events(int cpu) {
 TEST_CASE("Members whose samples exceed the rings of a running stream are refused") {
     const unsigned flags = GENERATE(0U, unsigned{PERF_METAGROUP_STREAM_OVERWRITE});
     const OneCpu here;
-    const auto [group, meta] = attached(open_group(here.cpu, kFull, kHalf));
+    const auto [group, meta] = attached(open_group(here.cpu, kFull, 3 * kSet));
     REQUIRE(open_set(meta, {clock_event()}, {here.cpu}) == 0);
     RunningStream stream(meta, kPeriod, kRingPage, flags);
 
     const EventGroup large = many_events(here.cpu);
     REQUIRE(meta.attach(large) == -ENOSPC);
-    REQUIRE(open_set(meta, distinct(kHalf, clock_event()), {here.cpu}) == -ENOSPC);
-    auto attrs = distinct(kHalf, clock_event());
+    REQUIRE(open_set(meta, distinct(kSet, clock_event()), {here.cpu}) == -ENOSPC);
+    auto attrs = distinct(kSet, clock_event());
     perf_metagroup_events events{};
     events.size = sizeof(events);
     events.member = 1;
     events.events = address(attrs.data());
-    events.nr_events = kHalf;
+    events.nr_events = kSet;
     events.stride = sizeof(perf_event_attr);
     REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_SET_EVENTS, &events) == -ENOSPC);
     REQUIRE(meta.info().members == 2);

@@ -168,6 +168,7 @@ TEST_CASE("a failed call of the device or of a file has its cause and text") {
         {Call::start_stream, EBUSY, Cause::stream_running, "stop it first"},
         {Call::start_stream, EUSERS, Cause::too_many_streams, "too many streams"},
         {Call::start_stream, ENOSPC, Cause::buffer_too_small, "a ring of 8 bytes"},
+        {Call::start_stream, EPERM, Cause::no_perf_permission, "max_ring_kb"},
         {Call::map_ring, EPERM, Cause::no_perf_permission, "perf_event_mlock_kb"},
         {Call::map_device, ENODEV, Cause::wrong_module, "cannot map"},
         {Call::choose_mode, EOPNOTSUPP, Cause::needs_module, "need the module"},

@@ -788,9 +788,9 @@ struct perf_metagroup_mode {
  * TIME % @period is how late the timer was.
  *
  * All samples of a CPU for one deadline are written, or none. Deadlines are not
- * shifted. For n deadlines without samples, one PERF_RECORD_LOST_SAMPLES for each
- * member, with its IDENTIFIER and lost = n, precedes the next samples. Deadlines
- * are lost if the ring is full, if the timer was late by @period or more, or if all
+ * shifted. For n deadlines of the CPU without samples, one PERF_RECORD_LOST_SAMPLES
+ * for each member, with its IDENTIFIER and lost = n, precedes the next samples; also
+ * for a member that was attached after some of them. Deadlines are lost if the ring is full, if the timer was late by @period or more, or if all
  * streams together would take more than max_stream_percent, a parameter of the
  * module, of the time of the CPU. A member that cannot be read at a deadline has
  * lost = 1 in place of its sample.
@@ -808,9 +808,14 @@ struct perf_metagroup_mode {
  * not used, and poll(2) does not report data.
  *
  * poll(2) returns EPOLLIN while a ring has @watermark bytes or more, or records and
- * lost deadlines since, and EPOLLHUP when the stream has stopped. Each start has new
- * rings, which stay until the next one. A child of fork(2) does not inherit the
- * mappings of rings.
+ * lost deadlines since, and EPOLLHUP alone when the stream has stopped. Each start
+ * has new rings. When the stream stops, those stay that are mapped, as long as they
+ * are. A child of fork(2) does not inherit the mappings of rings.
+ *
+ * Rings are charged as perf charges its buffers: first to the user who opened the
+ * handle, up to max_ring_kb (a parameter of the module) for each CPU that is online,
+ * then to the process that started the stream, up to its RLIMIT_MEMLOCK. With
+ * CAP_PERFMON at the open, or CAP_IPC_LOCK at the start, there is no limit.
  *
  * A stream belongs to the handle, and ends with it. Members may be attached and
  * detached while it runs, and ENABLE, DISABLE and RESET act at the next deadline.
@@ -819,13 +824,18 @@ struct perf_metagroup_mode {
  *
  *   EBUSY   a stream of this handle is running
  *   ENOSPC  the samples of one deadline of a CPU exceed @ring_size
+ *   EPERM   the rings exceed max_ring_kb and RLIMIT_MEMLOCK
+ *   EINTR   the process is being killed
  *   EUSERS  64 streams of this user, who opened the handle without CAP_PERFMON,
  *           are running; or 64 meta-groups and streams are quiet
  *   ENOMEM  no memory
  *
+ * While the stream runs, ATTACH, OPEN_SET and JOIN fail with ENOSPC or EPERM as well,
+ * and SET_EVENTS with ENOSPC. A group that grows beyond its ring is not sampled.
+ *
  * mmap(2) of a ring fails with
  *
- *   ENODEV  the CPU has no ring
+ *   ENODEV  the CPU has no ring, or the stream has stopped
  *   EINVAL  the length exceeds @map_stride, or the mapping is private
  *   EACCES  the handle was not opened for reading and writing
  *   ENOMEM  no memory
