@@ -6,44 +6,23 @@
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
-#include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/jiffies.h>
+#include <linux/minmax.h>
 #include <linux/slab.h>
 
-#include "compat/workqueue.h"
 #include "control.h"
 #include "follow.h"
 #include "group.h"
 
+/* Meta-groups that are worked on at once: what a few wait for must not stop all. */
+#define MG_FOLLOW_AT_ONCE	4
+
+/* Until the mutex is tried again. */
+#define MG_FOLLOW_DELAY		(HZ / 50)
+
 static enum cpuhp_state mg_follow_hotplug;	/* constant */
-
-/**
- * struct mg_reopen - a member whose events are opened anew
- * @id:		its number
- * @cpu:	its CPU
- * @shown_id:	identifier of its leader
- * @format:	read_format of its payload
- * @spec:	its events; a reference
- * @counter:	the new counter, then the old one
- */
-struct mg_reopen {
-	u32 id;
-	int cpu;
-	u64 shown_id;
-	u64 format;
-	struct mg_spec *spec;
-	struct mg_counter *counter;
-};
-
-/*
- * A task may hold the mutex for long, in a page fault. To wait in the mutex would
- * look like a task that hangs.
- */
-static void mg_follow_lock(struct mg_group *group)
-{
-	while (!mutex_trylock(&group->mutex))
-		msleep(20);
-}
+static struct workqueue_struct *mg_follow_wq;	/* constant */
 
 static bool mg_is_to_be_opened(const struct mg_member *member, u32 round)
 {
@@ -69,7 +48,7 @@ static void mg_follow_revoke(const struct mg_frames *frames)
 }
 
 /* Find the next member to be opened in this round. */
-static bool mg_follow_next(struct mg_follow *follow, struct mg_reopen *reopen)
+static bool mg_follow_next(struct mg_follow *follow)
 {
 	const struct mg_frames *frames = &follow->group->frames;
 	u32 round = atomic_read(&follow->round);
@@ -83,7 +62,7 @@ static bool mg_follow_next(struct mg_follow *follow, struct mg_reopen *reopen)
 			continue;
 		member->view->round = round;
 		kref_get(&member->view->spec->refs);
-		*reopen = (struct mg_reopen){
+		follow->reopen = (struct mg_reopen){
 			.id = member->id,
 			.cpu = member->cpu,
 			.shown_id = mg_counter_id(member->counter),
@@ -95,9 +74,43 @@ static bool mg_follow_next(struct mg_follow *follow, struct mg_reopen *reopen)
 	return false;
 }
 
+static int mg_reopen_alloc(struct mg_reopen *reopen)
+{
+	u32 nr_events = reopen->spec->nr_events;
+
+	reopen->failure = (struct mg_failure){
+		.event = nr_events,
+		.cpu = PERF_METAGROUP_NO_CPU,
+	};
+	reopen->counter = mg_counter_create_kernel(nr_events, reopen->format, reopen->cpu);
+	if (!reopen->counter)
+		return -ENOMEM;
+	reopen->counter->id = reopen->shown_id;
+	reopen->plan = mg_plan_alloc(reopen->counter, nr_events);
+	return reopen->plan ? 0 : -ENOMEM;
+}
+
+/* Open the events. No mutex of a meta-group is held. */
+static void mg_reopen_events(struct mg_reopen *reopen)
+{
+	reopen->err = mg_reopen_alloc(reopen) ?:
+		mg_counter_open_kernel(reopen->counter, reopen->spec, &reopen->failure);
+	if (!reopen->err)
+		mg_kernel_plan(reopen->plan);
+}
+
+/* Release what was not used, or is no longer. No mutex of a meta-group is held. */
+static void mg_reopen_end(struct mg_reopen *reopen)
+{
+	mg_plan_free(reopen->plan);
+	if (reopen->counter)
+		mg_counter_put(reopen->counter);
+	mg_spec_put(reopen->spec);
+}
+
 /* Continue what the member shows with the new counter. */
 static void mg_follow_replace(struct mg_group *group, struct mg_member *member,
-			      struct mg_reopen *reopen, struct mg_plan *plan)
+			      struct mg_reopen *reopen)
 {
 	struct mg_counter *old = member->counter;
 	struct mg_control stop = { .op = MG_VIEW_STOP, .first = member->id, .last = member->id };
@@ -105,81 +118,68 @@ static void mg_follow_replace(struct mg_group *group, struct mg_member *member,
 	bool stopped = member->view->stopped;
 
 	mg_control_sets(group, &stop);
-	mg_cpus_replace_counter(&group->cpus, member, reopen->counter, plan);
+	mg_cpus_replace_counter(&group->cpus, member, reopen->counter, reopen->plan);
 	start.op = MG_VIEW_START;
 	if (!stopped)
 		mg_control_sets(group, &start);
 	reopen->counter = old;
+	reopen->plan = NULL;
 }
 
-/*
- * Return false if the member is detached, or has other events. @plan is used, or
- * not, if there is one.
- */
-static bool mg_follow_finish(struct mg_group *group, struct mg_reopen *reopen,
-			     struct mg_plan *plan, int err, const struct mg_failure *failure)
+/* Nothing is done if the member is detached, or has other events. */
+static void mg_follow_finish(struct mg_group *group, struct mg_reopen *reopen)
 {
 	int index = mg_frames_find(&group->frames, reopen->id);
 	struct mg_member *member;
 
 	if (index < 0)
-		return false;
+		return;
 	member = group->frames.members[index];
 	if (member->view->spec != reopen->spec)
-		return false;
-	member->view->error = err;
-	member->view->failure = *failure;
-	if (err)
-		return false;
-	mg_follow_replace(group, member, reopen, plan);
-	return true;
+		return;
+	member->view->error = reopen->err;
+	member->view->failure = reopen->failure;
+	if (!reopen->err)
+		mg_follow_replace(group, member, reopen);
 }
 
-static void mg_follow_open(struct mg_group *group, struct mg_reopen *reopen)
+/*
+ * A task may hold the mutex for as long as it likes, in a page fault, so no worker
+ * waits for it: it would be one of a few. The delay grows, for the same reason.
+ */
+static bool mg_follow_lock(struct mg_follow *follow)
 {
-	struct mg_failure failure = { .event = reopen->spec->nr_events };
-	struct mg_plan *plan = NULL;
-	int err = -ENOMEM;
-
-	reopen->counter = mg_counter_create_kernel(reopen->spec->nr_events, reopen->format,
-						   reopen->cpu);
-	if (reopen->counter) {
-		reopen->counter->id = reopen->shown_id;
-		plan = mg_plan_alloc(reopen->counter, reopen->spec->nr_events);
+	if (mutex_trylock(&follow->group->mutex)) {
+		follow->tries = 0;
+		return true;
 	}
-	if (plan)
-		err = mg_counter_open_kernel(reopen->counter, reopen->spec, &failure);
-	if (plan && !err)
-		mg_kernel_plan(plan);
-
-	mg_follow_lock(group);
-	if (mg_follow_finish(group, reopen, plan, err, &failure))
-		plan = NULL;
-	mg_group_unlock(group);
-
-	mg_plan_free(plan);
-	if (reopen->counter)
-		mg_counter_put(reopen->counter);
+	queue_delayed_work(mg_follow_wq, &follow->work, MG_FOLLOW_DELAY << follow->tries);
+	follow->tries = min(follow->tries + 1, 4U);
+	return false;
 }
 
 static void mg_follow_work(struct work_struct *work)
 {
-	struct mg_follow *follow = container_of(work, struct mg_follow, work);
+	struct mg_follow *follow = container_of(to_delayed_work(work), struct mg_follow, work);
 	struct mg_group *group = follow->group;
-	struct mg_reopen reopen;
+	struct mg_reopen done;
 	bool found;
 
 	/* PMUs may not be ready for the CPU before it is online. */
 	cpus_read_lock();
 	cpus_read_unlock();
-	for (;;) {
-		mg_follow_lock(group);
-		found = mg_follow_next(follow, &reopen);
+	while (mg_follow_lock(follow)) {
+		if (follow->reopen.spec)
+			mg_follow_finish(group, &follow->reopen);
+		done = follow->reopen;
+		follow->reopen = (struct mg_reopen){ };
+		found = mg_follow_next(follow);
 		mg_group_unlock(group);
+
+		mg_reopen_end(&done);
 		if (!found)
-			break;
-		mg_follow_open(group, &reopen);
-		mg_spec_put(reopen.spec);
+			return;
+		mg_reopen_events(&follow->reopen);
 	}
 }
 
@@ -199,8 +199,7 @@ static int mg_follow_online(unsigned int cpu, struct hlist_node *node)
 void mg_follow_update(struct mg_follow *follow)
 {
 	atomic_inc(&follow->round);
-	/* No CPU has to have time for it. */
-	queue_work(system_dfl_wq, &follow->work);
+	mod_delayed_work(mg_follow_wq, &follow->work, 0);
 }
 
 /**
@@ -218,7 +217,7 @@ struct mg_follow *mg_follow_create(struct mg_group *group)
 	if (!follow)
 		return ERR_PTR(-ENOMEM);
 	follow->group = group;
-	INIT_WORK(&follow->work, mg_follow_work);
+	INIT_DELAYED_WORK(&follow->work, mg_follow_work);
 	err = cpuhp_state_add_instance_nocalls(mg_follow_hotplug, &follow->hotplug);
 	if (err) {
 		kfree(follow);
@@ -239,7 +238,8 @@ void mg_follow_destroy(struct mg_follow *follow)
 	if (!follow)
 		return;
 	cpuhp_state_remove_instance_nocalls(mg_follow_hotplug, &follow->hotplug);
-	cancel_work_sync(&follow->work);
+	cancel_delayed_work_sync(&follow->work);
+	mg_reopen_end(&follow->reopen);
 	kfree(follow);
 }
 
@@ -250,11 +250,18 @@ void mg_follow_destroy(struct mg_follow *follow)
  */
 int mg_follow_init(void)
 {
-	int state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/metagroup:follow",
-					    mg_follow_online, NULL);
+	int state;
 
-	if (state < 0)
+	/* No CPU has to have time for it. */
+	mg_follow_wq = alloc_workqueue("perf_metagroup", WQ_UNBOUND, MG_FOLLOW_AT_ONCE);
+	if (!mg_follow_wq)
+		return -ENOMEM;
+	state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/metagroup:follow",
+					mg_follow_online, NULL);
+	if (state < 0) {
+		destroy_workqueue(mg_follow_wq);
 		return state;
+	}
 	mg_follow_hotplug = state;
 	return 0;
 }
@@ -265,4 +272,5 @@ int mg_follow_init(void)
 void mg_follow_exit(void)
 {
 	cpuhp_remove_multi_state(mg_follow_hotplug);
+	destroy_workqueue(mg_follow_wq);
 }
