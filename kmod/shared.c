@@ -11,6 +11,7 @@
 #include <linux/mutex.h>
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -21,6 +22,7 @@
  * struct mg_shared_event - a kernel event and how many use it
  * @event:	the event; constant
  * @attr:	what it counts, as a whole, see mg_attr_for_counting(); constant
+ * @key:	key of @attr; constant
  * @users:	number of its users; mg_shared.mutex
  * @by_attr:	entry in the table by @attr; mg_shared.mutex
  * @by_event:	entry in the table by @event; mg_shared.mutex
@@ -28,6 +30,7 @@
 struct mg_shared_event {
 	struct perf_event *event;
 	struct perf_event_attr attr;
+	u32 key;
 	u32 users;
 	struct hlist_node by_attr;
 	struct hlist_node by_event;
@@ -41,16 +44,18 @@ struct mg_shared_event {
  */
 struct mg_shared {
 	struct mutex mutex;	/* for all fields */
-	DECLARE_HASHTABLE(by_attr, 6);
-	DECLARE_HASHTABLE(by_event, 6);
+	DECLARE_HASHTABLE(by_attr, 8);
+	DECLARE_HASHTABLE(by_event, 8);
 };
 
 static DEFINE_PER_CPU(struct mg_shared, mg_shared);
 
-/* Of the fields in which most events differ. */
+static u32 mg_shared_seed;	/* constant */
+
+/* A user can choose attrs, but not their keys. */
 static u32 mg_shared_key(const struct perf_event_attr *attr)
 {
-	return jhash_3words(attr->type, (u32)attr->config, (u32)attr->config1, 0);
+	return jhash(attr, sizeof(*attr), mg_shared_seed);
 }
 
 /* An event that has left its CPU, or has no counter, is not given to new users. */
@@ -58,9 +63,10 @@ static struct mg_shared_event *mg_shared_find(struct mg_shared *shared,
 					      const struct perf_event_attr *attr, int cpu)
 {
 	struct mg_shared_event *entry;
+	u32 key = mg_shared_key(attr);
 
-	hash_for_each_possible(shared->by_attr, entry, by_attr, mg_shared_key(attr))
-		if (!memcmp(&entry->attr, attr, sizeof(*attr)) &&
+	hash_for_each_possible(shared->by_attr, entry, by_attr, key)
+		if (entry->key == key && !memcmp(&entry->attr, attr, sizeof(*attr)) &&
 		    mg_kernel_counts(entry->event, cpu))
 			return entry;
 	return NULL;
@@ -94,7 +100,8 @@ static struct mg_shared_event *mg_shared_create(struct mg_shared *shared,
 	}
 	entry->event = event;
 	entry->attr = *attr;
-	hash_add(shared->by_attr, &entry->by_attr, mg_shared_key(attr));
+	entry->key = mg_shared_key(attr);
+	hash_add(shared->by_attr, &entry->by_attr, entry->key);
 	hash_add(shared->by_event, &entry->by_event, (unsigned long)event);
 	return entry;
 }
@@ -281,6 +288,7 @@ void mg_shared_init(void)
 {
 	int cpu;
 
+	mg_shared_seed = get_random_u32();
 	for_each_possible_cpu(cpu) {
 		struct mg_shared *shared = per_cpu_ptr(&mg_shared, cpu);
 
