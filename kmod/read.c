@@ -205,12 +205,14 @@ int mg_read_idle(struct mg_member *member, const struct mg_now *now,
 {
 	struct mg_plan *plan = member->plan;
 	struct perf_event_context *ctx = mg_plan_lock(plan);
-	u32 status;
+	u32 status = PERF_METAGROUP_OK;
 	int ret;
 
 	ret = mg_update_any(member, ctx, MG_OTHER_CPU, &status);
 	if (ret == -EBUSY && mg_counts_on(plan, member->cpu)) {
-		status = PERF_METAGROUP_IDLE;
+		/* Another event of a set may be OFFLINE. */
+		if (status == PERF_METAGROUP_OK)
+			status = PERF_METAGROUP_IDLE;
 		now = idle_now;
 		ret = MG_SCOPE_CPU;
 	}
