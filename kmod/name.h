@@ -26,6 +26,8 @@ struct mg_group;
  * @id:		number, which is not used again; mg_names_mutex, constant once published
  * @group:	members with the events; a reference, dropped when the name ends
  * @follow:	opens the events anew, or NULL; ends with the name
+ * @state:	worst status of its events, as it was found last; mutex of @group
+ * @state_due:	when it is found anew, ktime_get_ns(); mutex of @group
  * @device:	in sysfs; mg_names_mutex
  * @list:	entry in the list of names; mg_names_mutex
  * @refs:	references: of the list, and of those who have joined
@@ -41,6 +43,8 @@ struct mg_name {
 	u64 id;
 	struct mg_group *group;
 	struct mg_follow *follow;
+	u32 state;
+	u64 state_due;
 	struct device *device;
 	struct list_head list;
 	struct kref refs;

@@ -292,6 +292,23 @@ TEST_CASE("The files of a name in sysfs describe it") {
     REQUIRE(again.file("mode") == "0000");
 }
 
+TEST_CASE("The state of a name with many events is not found anew each time that it is read") {
+    const Meta creator;
+    const std::vector<perf_event_attr> many(64, faults());
+    for (unsigned set = 0; set < creator.info().max_events_per_cpu / many.size(); ++set)
+        REQUIRE(open_set(creator, many) == 0);
+    const Name name(creator, "many");
+    const auto time_of = [&](unsigned reads) {
+        const auto begin = monotonic_ns();
+        for (unsigned i = 0; i < reads; ++i)
+            REQUIRE(name.file("state") == "ok");
+        return monotonic_ns() - begin;
+    };
+    std::this_thread::sleep_for(300ms);
+    const auto one = time_of(1);
+    REQUIRE(time_of(200) < 100 * one);
+}
+
 TEST_CASE("A uevent is sent when a name comes, and when it goes") {
     const Uevents events;
     const Meta creator;
