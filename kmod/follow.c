@@ -144,8 +144,8 @@ static void mg_follow_finish(struct mg_group *group, struct mg_reopen *reopen)
 }
 
 /*
- * A task may hold the mutex for as long as it likes, in a page fault, so no worker
- * waits for it: it would be one of a few. The delay grows, for the same reason.
+ * A task in a page fault may hold the mutex without a limit, so no worker waits for
+ * it: there are only a few. The delay grows to keep idle tries cheap.
  */
 static bool mg_follow_lock(struct mg_follow *follow)
 {

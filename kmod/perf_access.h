@@ -120,6 +120,7 @@ struct mg_count {
  * @plain:		mg_write_plain() can write the payload
  * @transaction:	pmu->start_txn() and pmu->commit_txn() are needed
  * @idle_stable:	no count changes while the CPU is idle
+ * @movable:		of kernel events: a PMU may move one to another CPU
  * @reads:		events whose pmu->read() has an effect
  * @clocks:		cpu-clock and task-clock events of groups that do not sample, see
  *			mg_write_clocks()
@@ -148,6 +149,7 @@ struct mg_plan {
 	bool plain;
 	bool transaction;
 	bool idle_stable;
+	bool movable;
 	struct perf_event **reads;
 	struct mg_count *clocks;
 	struct perf_event **events;

@@ -276,6 +276,9 @@ static void mg_kernel_plan_read(struct mg_plan *plan, u32 index, bool clock)
 	plan->scope = min(plan->scope, scope);
 	if (event->pmu->task_ctx_nr != perf_hw_context)
 		plan->idle_stable = false;
+	/* Only uncore PMUs call perf_pmu_migrate_context(). */
+	if (event->pmu->task_ctx_nr == perf_invalid_context)
+		plan->movable = true;
 }
 
 static void mg_kernel_plan_event(struct mg_plan *plan, u32 index)

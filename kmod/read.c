@@ -118,7 +118,7 @@ static void mg_write_record(struct mg_member *member, const struct mg_sink *sink
 	record->time = now->mono;
 	mg_write_payload(plan, ctx, now->perf, payload);
 	if (member->view) {
-		mg_view_apply(member->view, member->counter, payload);
+		mg_view_apply(member->view, plan, status, payload);
 		mg_sink_set_record(record)->generation = member->view->generation;
 	}
 }

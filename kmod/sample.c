@@ -61,7 +61,7 @@ noinline int mg_sample_any(const struct mg_member *member,
 	mg_plan_write_constants(plan, payload);
 	mg_write_payload(plan, ctx, now->perf, payload);
 	if (member->view) {
-		mg_view_apply(member->view, member->counter, payload);
+		mg_view_apply(member->view, plan, status, payload);
 		memcpy(shown, payload, mg_payload_size(plan->counter, plan->nr_events));
 	}
 	return ret;

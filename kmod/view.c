@@ -34,13 +34,14 @@ struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec 
 	struct mg_view *view;
 	u32 i;
 
-	view = kzalloc(struct_size(view, payload, words + 2 * counter->nr_kernel),
+	view = kzalloc(struct_size(view, payload, words + 2 + 3 * counter->nr_kernel),
 		       GFP_KERNEL_ACCOUNT);
 	if (!view)
 		return NULL;
 	view->stopped = true;
 	view->counts = view->payload + words;
 	view->ids = view->counts + counter->nr_kernel;
+	view->last = view->ids + counter->nr_kernel;
 	for (i = 0; i < counter->nr_kernel; i++)
 		view->ids[i] = MG_FIRST_ID + atomic64_inc_return(&mg_ids);
 	kref_get(&spec->refs);
@@ -91,14 +92,59 @@ static u64 mg_time_since(u64 time, u64 baseline)
 	return (s64)(time - baseline) > 0 ? time - baseline : 0;
 }
 
+static void mg_view_keep_word(u64 *word, u64 *last, bool restore)
+{
+	if (restore)
+		*word = *last;
+	else
+		*last = *word;
+}
+
+/*
+ * An event that its PMU has moved to another CPU counts there. What the member shows
+ * stands still: it is from when the event was last read on the CPU of the member.
+ */
+static void mg_view_keep(struct mg_view *view, const struct mg_plan *plan, u32 status,
+			 u64 *payload)
+{
+	const struct mg_counter *counter = plan->counter;
+	bool restore = mg_status_is_dissolved(status);
+	u64 *count = payload + counter->count_word;
+	u64 *last = view->last;
+	u32 i;
+
+	if (!plan->movable)
+		return;
+	for (i = 1; i < counter->count_word; i++)
+		mg_view_keep_word(&payload[i], last++, restore);
+	for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
+		mg_view_keep_word(count, last++, restore);
+}
+
+/* The times in a payload, or 0. */
+static struct mg_times mg_view_times(const struct mg_counter *counter, const u64 *payload)
+{
+	struct mg_times times = { };
+
+	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
+		times.enabled = payload[1];
+	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
+		times.running = payload[counter->running_word];
+	return times;
+}
+
 /**
  * mg_view_apply - make a payload what the view shows
  * @view:	the view
- * @counter:	counter of the events
+ * @plan:	plan of the events
+ * @status:	result of mg_view_update()
  * @payload:	their payload
+ *
+ * Context: Interrupts are off. ctx->lock of the first event is held.
  */
-void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter, u64 *payload)
+void mg_view_apply(struct mg_view *view, const struct mg_plan *plan, u32 status, u64 *payload)
 {
+	const struct mg_counter *counter = plan->counter;
 	u64 *count = payload + counter->count_word;
 	u64 *id = payload + counter->id_word;
 	struct mg_times times = { .enabled = view->enabled, .running = view->running };
@@ -113,10 +159,10 @@ void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter,
 			*count = view->counts[i];
 		return;
 	}
-	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_ENABLED)
-		times.enabled = mg_time_since(payload[1], view->enabled);
-	if (counter->read_format & PERF_FORMAT_TOTAL_TIME_RUNNING)
-		times.running = mg_time_since(payload[counter->running_word], view->running);
+	mg_view_keep(view, plan, status, payload);
+	times = mg_view_times(counter, payload);
+	times.enabled = mg_time_since(times.enabled, view->enabled);
+	times.running = mg_time_since(times.running, view->running);
 	mg_write_times(counter, times, payload);
 	for (i = 0; i < counter->nr_kernel; i++, count += counter->stride)
 		*count -= view->counts[i];
@@ -150,9 +196,9 @@ void mg_view_describe(const struct mg_view *view, struct mg_event_info *info, u6
  * shown = events - baseline, so a baseline that continues what is shown is
  * events - shown.
  */
-static void mg_view_toggle(struct mg_view *view, const struct mg_counter *counter,
-			   struct mg_times times)
+static void mg_view_toggle(struct mg_view *view, const struct mg_counter *counter)
 {
+	struct mg_times times = mg_view_times(counter, view->payload);
 	const u64 *count = view->payload + counter->count_word;
 	u32 i;
 
@@ -186,7 +232,6 @@ void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_v
 		     int cpu, u64 clock)
 {
 	struct perf_event_context *ctx = mg_plan_lock(plan);
-	struct mg_times times;
 	u32 status;
 
 	/* Once at most: a move waits for RCU, and so for interrupts to be on again. */
@@ -194,13 +239,12 @@ void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_v
 		mg_plan_unlock(ctx);
 		ctx = mg_plan_lock(plan);
 	}
-	times = mg_plan_times(plan, ctx, clock);
-	mg_write_counts(plan, view->payload);
-	mg_write_clocks(plan, ctx, clock, view->payload);
+	mg_write_payload(plan, ctx, clock, view->payload);
+	mg_view_keep(view, plan, status, view->payload);
 	mg_plan_unlock(ctx);
 
 	if (op == MG_VIEW_RESET)
 		mg_view_reset(view, plan->counter);
 	else if (view->stopped == (op == MG_VIEW_START))
-		mg_view_toggle(view, plan->counter, times);
+		mg_view_toggle(view, plan->counter);
 }

@@ -33,6 +33,8 @@ enum mg_view_op {
  * @running:	total_time_running
  * @counts:	counts, one for each event
  * @ids:	identifiers, one for each event; constant
+ * @last:	times and counts of the events when they were last read, or controlled, on
+ *		their CPU; used if a PMU may move them to another one; ctx->lock
  * @generation:	how often the events have been opened anew
  * @spec:	what the events count; a reference, constant
  * @follow:	they are opened anew when their CPU comes online; constant
@@ -51,6 +53,7 @@ struct mg_view {
 	u64 running;
 	u64 *counts;
 	u64 *ids;
+	u64 *last;
 	u32 generation;
 	struct mg_spec *spec;
 	bool follow;
@@ -66,7 +69,7 @@ struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec 
 void mg_view_destroy(struct mg_view *view);
 int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
 		   struct perf_event_context *ctx, int cpu, u32 *status);
-void mg_view_apply(const struct mg_view *view, const struct mg_counter *counter, u64 *payload);
+void mg_view_apply(struct mg_view *view, const struct mg_plan *plan, u32 status, u64 *payload);
 void mg_view_describe(const struct mg_view *view, struct mg_event_info *info, u64 *ids,
 		      u32 max_ids);
 void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_view_op op,

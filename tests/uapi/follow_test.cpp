@@ -236,6 +236,49 @@ TEST_CASE("No worker of the kernel waits for a task that holds a set that follow
         set.until(PERF_METAGROUP_OK);
 }
 
+TEST_CASE("Counts and times of an event that was moved stand still until its CPU is online again") {
+    const Following set({testpmu_or_skip(0), testpmu_or_skip(0)}, {online_cpus().back()});
+    burn_ms(5);
+    const Frame before = set.last_frame();
+    REQUIRE(before.record.status == PERF_METAGROUP_OK);
+    testpmu_move(set.last, 0);
+    for (int round = 0; round < 3; ++round) {
+        std::this_thread::sleep_for(5ms);
+        const Frame moved = set.last_frame();
+        REQUIRE(moved.record.status == PERF_METAGROUP_OFFLINE);
+        REQUIRE(moved.payload == before.payload);
+    }
+    SECTION("without a change") {}
+    SECTION("while it is stopped and started") {
+        REQUIRE(set.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
+        REQUIRE(set.last_frame().payload == before.payload);
+        std::this_thread::sleep_for(5ms);
+        REQUIRE(set.meta.control(PERF_METAGROUP_IOC_ENABLE) == 0);
+        REQUIRE(set.last_frame().payload == before.payload);
+    }
+    REQUIRE(set_online(set.last, false));
+    const auto online = monotonic_ns();
+    REQUIRE(set_online(set.last, true));
+    const Frame back = set.until(PERF_METAGROUP_OK);
+    const SetPayload then(before.payload), now(back.payload);
+    const auto passed = back.record.time - online;
+    REQUIRE(now.enabled > then.enabled);
+    REQUIRE(now.enabled - then.enabled <= passed);
+    for (std::size_t i = 0; i < 2; ++i)
+        REQUIRE(now.counts[i] - then.counts[i] <= passed);
+}
+
+TEST_CASE("RESET of a set whose event was moved makes its counts 0") {
+    const Following set({testpmu_or_skip(0)}, {online_cpus().back()});
+    const SetPayload before(set.last_frame().payload);
+    testpmu_move(set.last, 0);
+    REQUIRE(set.meta.control(PERF_METAGROUP_IOC_RESET) == 0);
+    std::this_thread::sleep_for(5ms);
+    const SetPayload now(set.last_frame().payload);
+    REQUIRE(now.counts == std::vector<std::uint64_t>(1));
+    REQUIRE(now.enabled == before.enabled);
+}
+
 TEST_CASE("A member that was detached is not opened anew") {
     const Following set({faults()});
     const auto number = set.last_number();

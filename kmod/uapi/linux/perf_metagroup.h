@@ -127,7 +127,9 @@
  *           of a set are pinned, and one is enough
  * OFFLINE   its CPU went offline, which dissolves event groups for good, also
  *           when the CPU comes back (but see PERF_METAGROUP_SET_FOLLOW); the payload
- *           is the leader's last count, or those of all events of a set
+ *           is the leader's last count, or those of all events of a set. Of a set
+ *           also if a PMU has moved an event to another CPU: the payload is what
+ *           was last read on its own CPU
  * REVOKED   its PMU was unregistered; the payload is the last counts
  * STALE     it could not be read in this sweep; no payload
  * IDLE      counting, but its CPU is idle and was not woken (QUIET); the payload
