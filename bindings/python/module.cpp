@@ -5,7 +5,9 @@
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
 
+#include <algorithm>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <metagroup/recording.hpp>
 #include <metagroup/stream.hpp>
 #include <metagroup/version.hpp>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -95,6 +98,59 @@ py::array counts_of(const py::object& self, std::size_t group) {
     return view;
 }
 
+// Serves threads in the order in which they came: one that reads in a loop keeps none waiting.
+class Queue {
+  public:
+    void lock() {
+        std::unique_lock lock(mutex_);
+        const std::uint64_t mine = next_++;
+        changed_.wait(lock, [&] { return served_ == mine; });
+    }
+    void unlock() {
+        {
+            const std::scoped_lock lock(mutex_);
+            ++served_;
+        }
+        changed_.notify_all();
+    }
+
+  private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t next_ = 0;
+    std::uint64_t served_ = 0;
+};
+
+// An object of the library, which is for one thread at a time, for all threads of Python: they
+// wait for each other without the interpreter's lock, and any of them may close the object.
+template <class Object>
+class Shared {
+  public:
+    explicit Shared(const char* closed) : closed_(closed) {}
+
+    void open(Object object) { object_.emplace(std::move(object)); }
+
+    // `call` must not touch objects of Python.
+    template <class Call>
+    auto use(const Call& call) {
+        const py::gil_scoped_release others_run;
+        const std::scoped_lock lock(queue_);
+        if (!object_) throw std::invalid_argument(closed_);
+        return call(*object_);
+    }
+
+    void close() {
+        const py::gil_scoped_release others_run;
+        const std::scoped_lock lock(queue_);
+        object_.reset();
+    }
+
+  private:
+    const char* closed_;
+    Queue queue_;
+    std::optional<Object> object_;
+};
+
 class Group {
   public:
     Group(const std::string& events, const std::optional<std::string>& cpus,
@@ -107,56 +163,70 @@ class Group {
         options.backend = backend_named(backend);
         options.mode = {.quiet = quiet, .skip_isolated = skip_isolated};
         options.start_disabled = start_disabled;
-        group_.emplace(MetaGroup::open(options));
-        auto records =
-            std::make_shared<std::vector<std::vector<std::size_t>>>(group_->groups().size());
-        for (std::size_t i = 0; i < group_->members().size(); ++i)
-            records->at(group_->members()[i].group).push_back(i);
-        records_ = std::move(records);
+        {
+            const py::gil_scoped_release others_run;
+            group_.open(MetaGroup::open(options));
+        }
+        group_.use([&](const MetaGroup& group) {
+            auto records =
+                std::make_shared<std::vector<std::vector<std::size_t>>>(group.groups().size());
+            for (std::size_t i = 0; i < group.members().size(); ++i)
+                records->at(group.members()[i].group).push_back(i);
+            records_ = std::move(records);
+        });
     }
 
-    MetaGroup& open() {
-        if (!group_) throw std::invalid_argument("the meta-group is closed");
-        return *group_;
+    // Without the interpreter's lock. \throws std::invalid_argument if it is closed.
+    template <class Call>
+    auto use(const Call& call) {
+        return group_.use(call);
     }
-    void close() { group_.reset(); }
+    void close() { group_.close(); }
 
     std::unique_ptr<Sweep> read() {
         auto sweep = std::make_unique<Sweep>(Sweep{records_, {}});
-        const py::gil_scoped_release others_run;
-        open().read(sweep->snapshot);
+        use([&](MetaGroup& group) { group.read(sweep->snapshot); });
         return sweep;
     }
 
     std::vector<std::vector<std::string>> events() {
-        std::vector<std::vector<std::string>> names;
-        for (const GroupSpec& spec : open().groups()) {
-            names.emplace_back();
-            for (const EventSpec& event : spec.events)
-                names.back().push_back(event.name);
-        }
-        return names;
+        return use([](const MetaGroup& group) {
+            std::vector<std::vector<std::string>> names;
+            for (const GroupSpec& spec : group.groups()) {
+                names.emplace_back();
+                for (const EventSpec& event : spec.events)
+                    names.back().push_back(event.name);
+            }
+            return names;
+        });
     }
 
-    std::vector<int> cpus(std::size_t group) {
-        std::vector<int> all;
-        for (const std::size_t i : records_->at(group))
-            all.push_back(open().members()[i].cpu);
-        return all;
+    std::vector<int> cpus(std::size_t number) {
+        const std::vector<std::size_t>& records = records_->at(number);
+        return use([&](const MetaGroup& group) {
+            std::vector<int> all;
+            for (const std::size_t i : records)
+                all.push_back(group.members()[i].cpu);
+            return all;
+        });
     }
 
     std::vector<std::pair<int, std::size_t>> members() {
-        std::vector<std::pair<int, std::size_t>> all;
-        for (const MetaGroup::Member& member : open().members())
-            all.emplace_back(member.cpu, member.group);
-        return all;
+        return use([](const MetaGroup& group) {
+            std::vector<std::pair<int, std::size_t>> all;
+            for (const MetaGroup::Member& member : group.members())
+                all.emplace_back(member.cpu, member.group);
+            return all;
+        });
     }
 
     std::size_t columns() {
-        std::size_t most = 0;
-        for (const GroupSpec& spec : open().groups())
-            most = std::max(most, spec.events.size());
-        return most;
+        return use([](const MetaGroup& group) {
+            std::size_t most = 0;
+            for (const GroupSpec& spec : group.groups())
+                most = std::max(most, spec.events.size());
+            return most;
+        });
     }
 
   private:
@@ -166,26 +236,26 @@ class Group {
         throw std::invalid_argument("unknown backend '" + name + "': automatic, module or per_fd");
     }
 
-    std::optional<MetaGroup> group_;
+    Shared<MetaGroup> group_{"the meta-group is closed"};
     std::shared_ptr<const std::vector<std::vector<std::size_t>>> records_;
 };
 
 // A stream of a group.
 class Sampling {
   public:
-    Sampling(Group& group, double period)
-        : stream_(Stream::start(group.open(), {.period = duration(period)})),
-          columns_(group.columns()) {}
+    Sampling(Group& group, double period) : columns_(group.columns()) {
+        const Stream::Options options{.period = duration(period)};
+        stream_.open(group.use([&](MetaGroup& open) { return Stream::start(open, options); }));
+    }
 
     // The samples that are there, copied, because the rings are used again. `counts` has a column
     // for each event of the largest group, and 0 where there is none.
     py::dict read(double timeout) {
+        wait(duration(timeout));
         std::vector<std::uint64_t> time, deadline, lost, counts;
         std::vector<std::int32_t> cpu, member;
-        {
-            const py::gil_scoped_release others_run;
-            stream_.wait(duration(timeout));
-            for (auto some = stream_.read(); !some.empty(); some = stream_.read())
+        stream_.use([&](Stream& stream) {
+            for (auto some = stream.read(); !some.empty(); some = stream.read())
                 for (const Deadline& all : some)
                     for (const Sample& sample : all) {
                         deadline.push_back(all.time_ns());
@@ -196,7 +266,7 @@ class Sampling {
                         for (std::size_t i = 0; i < columns_; ++i)
                             counts.push_back(sample.raw(i).value_or(0));
                     }
-        }
+        });
         return py::dict(
             "deadline"_a = array_of(deadline), "time"_a = array_of(time), "cpu"_a = array_of(cpu),
             "member"_a = array_of(member), "lost"_a = array_of(lost),
@@ -204,15 +274,35 @@ class Sampling {
                 {static_cast<py::ssize_t>(time.size()), static_cast<py::ssize_t>(columns_)}));
     }
 
-    std::uint64_t stop() { return stream_.stop(); }
-    std::uint64_t period_ns() const { return stream_.period_ns(); }
+    std::uint64_t stop() {
+        return stream_.use([](Stream& stream) { return stream.stop(); });
+    }
+    std::uint64_t period_ns() {
+        return stream_.use([](const Stream& stream) { return stream.period_ns(); });
+    }
 
   private:
+    using Clock = std::chrono::steady_clock;
+
     static std::chrono::nanoseconds duration(double seconds) {
         return std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
     }
 
-    Stream stream_;
+    // In steps: the library goes on waiting when a signal comes, and other threads want to stop.
+    void wait(std::chrono::nanoseconds timeout) {
+        constexpr std::chrono::nanoseconds step = std::chrono::milliseconds(50);
+        const bool for_ever = timeout.count() < 0;
+        const Clock::time_point begin = Clock::now();
+        for (;;) {
+            const auto left = for_ever ? step : timeout - (Clock::now() - begin);
+            const auto now = std::clamp(left, std::chrono::nanoseconds(0), step);
+            const Stream::Wake wake = stream_.use([&](Stream& stream) { return stream.wait(now); });
+            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+            if (wake != Stream::Wake::timeout || (!for_ever && left <= step)) return;
+        }
+    }
+
+    Shared<Stream> stream_{"the stream is closed"};
     std::size_t columns_;
 };
 
@@ -312,17 +402,25 @@ PYBIND11_MODULE(_metagroup, module) {
              "backend"_a = "automatic", "quiet"_a = false, "skip_isolated"_a = false,
              "start_disabled"_a = false)
         .def("read", &Group::read)
-        .def("enable", [](Group& group) { group.open().enable(); })
-        .def("disable", [](Group& group) { group.open().disable(); })
-        .def("reset", [](Group& group) { group.open().reset(); })
+        .def("enable", [](Group& group) { group.use([](MetaGroup& open) { open.enable(); }); })
+        .def("disable", [](Group& group) { group.use([](MetaGroup& open) { open.disable(); }); })
+        .def("reset", [](Group& group) { group.use([](MetaGroup& open) { open.reset(); }); })
         .def("close", &Group::close)
         .def("cpus", &Group::cpus, "group"_a = 0)
         .def_property_readonly("events", &Group::events)
         .def_property_readonly("members", &Group::members)
-        .def_property_readonly(
-            "backend", [](Group& group) { return std::string(to_string(group.open().backend())); })
+        .def_property_readonly("backend",
+                               [](Group& group) {
+                                   return group.use([](const MetaGroup& open) {
+                                       return std::string(to_string(open.backend()));
+                                   });
+                               })
         .def_property_readonly("backend_reason",
-                               [](Group& group) { return group.open().backend_reason(); })
+                               [](Group& group) {
+                                   return group.use([](const MetaGroup& open) {
+                                       return std::string(open.backend_reason());
+                                   });
+                               })
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](Group& group, const py::args&) { group.close(); });
 

@@ -22,7 +22,7 @@ PYTHON = "/usr/bin/python3"
 # It imports all modules that are used.
 SAMPLE = "Frames.test_sample_gives_the_counts_of_all_cpus_at_common_deadlines"
 # The others need the package only, or a library that plots.
-TESTS = ["Snapshots", "Errors", SAMPLE]
+TESTS = ["Snapshots", "Threads", "Errors", SAMPLE]
 
 # pandas reads them when it is imported.
 TIME_ZONES = ["/usr/share/zoneinfo/tzdata.zi", "/usr/share/zoneinfo/zone1970.tab"]

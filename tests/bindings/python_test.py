@@ -9,6 +9,7 @@ METAGROUP_BACKEND names the backend to open groups with, see guest_test.py.
 
 import errno
 import os
+import signal
 import struct
 import subprocess
 import sys
@@ -85,6 +86,90 @@ class Snapshots(unittest.TestCase):
             for get in (snapshot.counts, snapshot.enabled, snapshot.running):
                 with self.assertRaisesRegex(ValueError, "CPU 0 has no counts"):
                     get()
+
+
+class Threads(unittest.TestCase):
+    def run_script(self, script):
+        """In a process of its own, as a crash would end all tests."""
+        done = subprocess.run([sys.executable, "-c", SCRIPT + script, EVENTS, BACKEND],
+                              capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_a_group_may_be_closed_while_other_threads_read_it(self):
+        self.run_script("""
+end = time.monotonic() + 2
+while time.monotonic() < end:
+    group = open_group()
+    with use_until_closed(lambda: group.read().counts(), lambda: group.reset()):
+        time.sleep(0.002)
+        group.close()
+""")
+
+    def test_a_stream_may_be_stopped_while_another_thread_reads_it(self):
+        self.run_script("""
+for _ in range(5):
+    with open_group() as group:
+        stream = metagroup.Stream(group, 1e-3)
+        reader = threading.Thread(target=lambda: [stream.read(60) for _ in range(2)])
+        reader.start()
+        time.sleep(0.1)
+        stream.stop()
+        reader.join()
+""")
+
+    def test_a_stream_outlives_its_group_that_is_closed(self):
+        with open_group() as group:
+            stream = metagroup.Stream(group, 1e-3)
+        stream.read(0.01)
+        stream.stop()
+
+    def test_calls_of_a_closed_group_are_value_errors(self):
+        group = open_group()
+        group.close()
+        group.close()
+        for call in (group.read, group.enable, group.disable, group.reset, group.cpus,
+                     lambda: group.events, lambda: group.members, lambda: group.backend,
+                     lambda: group.backend_reason, lambda: metagroup.Stream(group, 1e-3)):
+            with self.assertRaisesRegex(ValueError, "closed"):
+                call()
+
+    def test_a_signal_ends_the_wait_for_a_stream(self):
+        def interrupt(*_):
+            raise KeyboardInterrupt
+
+        before = signal.signal(signal.SIGALRM, interrupt)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        for timeout in (20, -1):
+            with open_group() as group, metagroup.Stream(group, 10) as stream:
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                begin = time.monotonic()
+                with self.assertRaises(KeyboardInterrupt):
+                    stream.read(timeout)
+                self.assertLess(time.monotonic() - begin, 5)
+
+
+SCRIPT = """
+import contextlib, sys, threading, time
+import metagroup
+
+def open_group():
+    return metagroup.MetaGroup(sys.argv[1], backend=sys.argv[2])
+
+@contextlib.contextmanager
+def use_until_closed(*calls):
+    def repeat(call):
+        try:
+            while True:
+                call()
+        except ValueError:
+            pass
+    threads = [threading.Thread(target=repeat, args=(call,)) for call in calls]
+    for thread in threads:
+        thread.start()
+    yield
+    for thread in threads:
+        thread.join()
+"""
 
 
 class Errors(unittest.TestCase):
