@@ -7,7 +7,7 @@
 namespace metagroup {
 
 LiveGroup LiveGroup::open(MetaGroup::Options options) {
-    options.follow = true;
+    if (options.origin == Origin::set) options.follow = true;
     // Pinned groups need the counters of the groups that reopen() closes.
     options.start_disabled = true;
     LiveGroup live(std::move(options));

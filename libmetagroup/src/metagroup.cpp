@@ -119,12 +119,14 @@ bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const 
                                  const Options& options) {
     if (options.origin == Origin::groups) return false;
     const bool wanted = options.origin == Origin::set;
+    if (!wanted && !options.follow) {
+        origin_reason = "sets, which pin counters, are opened on request only";
+        return false;
+    }
     origin_reason = device ? detail::obstacle_to_sets(options, *device) : reason;
     if (wanted && !origin_reason.empty())
         throw Error(Cause::unsupported_event, EOPNOTSUPP,
                     {"cannot open a set", origin_reason, "open event groups"});
-    if (!wanted && origin_reason.empty() && !detail::sets_are_better(options))
-        origin_reason = "a set would bring nothing";
     if (!origin_reason.empty()) return false;
     try {
         members = detail::open_sets(*device, options, places);
@@ -135,9 +137,7 @@ bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const 
         return false;
     }
     origin = Origin::set;
-    origin_reason = wanted           ? "requested"
-                    : options.follow ? "a set follows CPUs that come online"
-                                     : "a set needs no descriptors of siblings";
+    origin_reason = wanted ? "requested" : "a set follows CPUs that come online";
     use(std::move(*device), options);
     return true;
 }

@@ -42,12 +42,6 @@ std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& de
     return {};
 }
 
-bool sets_are_better(const MetaGroup::Options& options) {
-    return options.follow || std::ranges::any_of(options.groups, [](const GroupSpec& group) {
-               return group.events.size() > 1;
-           });
-}
-
 std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Options& options,
                                          std::span<const CpuList> cpus) {
     std::vector<MetaGroup::Member> members;

@@ -13,9 +13,6 @@ namespace metagroup::detail {
 /// The reason why the groups cannot be sets; empty if the module may be able to open them.
 std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device);
 
-/// True if sets bring something: CPUs are followed, or siblings need no descriptors.
-bool sets_are_better(const MetaGroup::Options& options);
-
 /// Opens a set for each group, on the CPUs of the same place in `cpus`. If all are online it
 /// follows them in any case: only the error of one that is offline would be lost by that.
 std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Options& options,

@@ -71,10 +71,12 @@ MetaGroup join(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("Groups with siblings are a set by themselves, and single events are not") {
-    REQUIRE(MetaGroup::open(set_options(Origin::automatic)).origin() == Origin::set);
-    REQUIRE(MetaGroup::open(set_options(Origin::automatic, "cpu-clock")).origin() ==
-            Origin::groups);
+TEST_CASE("Groups are sets on request only") {
+    REQUIRE(MetaGroup::open(set_options(Origin::automatic)).origin() == Origin::groups);
+    REQUIRE(MetaGroup::open(set_options(Origin::set, "cpu-clock")).origin() == Origin::set);
+    MetaGroup::Options followed = set_options(Origin::automatic);
+    followed.follow = true;
+    REQUIRE(MetaGroup::open(followed).origin() == Origin::set);
 }
 
 TEST_CASE("Sets and groups that are opened side by side count the same between two sweeps") {
@@ -126,7 +128,7 @@ TEST_CASE("A user who may open events but no attrs has a set by templates") {
         } catch (const Error& error) {
             if (error.cause() != Cause::no_set_permission) return 2;
         }
-        return MetaGroup::open(set_options(Origin::automatic)).origin() == Origin::set ? 0 : 3;
+        return MetaGroup::open(set_options(Origin::set)).origin() == Origin::set ? 0 : 3;
     });
     REQUIRE(::chmod(PERF_METAGROUP_DEVICE, 0600) == 0);
     REQUIRE(status == 0);
@@ -236,7 +238,7 @@ TEST_CASE("Only the events of members of sets are replaced and read") {
 
 TEST_CASE("A set counts on when a CPU is back, and the delta shows the gap") {
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
-    LiveGroup live = LiveGroup::open(set_options(Origin::automatic));
+    LiveGroup live = LiveGroup::open(set_options(Origin::set));
     REQUIRE(live.group().origin() == Origin::set);
     const std::size_t last = live.newest().size() - 1;
     Snapshot before = live.newest();

@@ -350,5 +350,6 @@ TEST_CASE("Counts never decrease, even if CPUs go offline", "[module]") {
 
 TEST_CASE("With the module the exporter uses it", "[module]") {
     const Exporter exporter;
-    CHECK(exporter.scrape().at("metagroup_backend_info{backend=\"module\",origin=\"set\"}") == 1);
+    CHECK(exporter.scrape().at("metagroup_backend_info{backend=\"module\",origin=\"groups\"}") ==
+          1);
 }

@@ -107,12 +107,13 @@ TEST_CASE("The intervals of a set go on when a CPU is back, and have the time of
         return "[ $lines != " + std::to_string(interval * per_interval) + " ] || echo " + state +
                " >" + online_file() + "; ";
     };
-    const Outcome outcome = run_program(
-        "{ " METAGROUP_TOOL
-        " stat -A -j -e '{cpu-clock,page-faults}' -I 50ms --count 60 -o /dev/stdout 2>/dev/null || "
-        "echo failed; } | { lines=0; while read -r line; do printf '%s\\n' \"$line\"; "
-        "lines=$((lines + 1)); " +
-        at(2, "0") + at(10, "1") + "done; }");
+    const Outcome outcome =
+        run_program("{ " METAGROUP_TOOL
+                    " stat --origin set -A -j -e '{cpu-clock,page-faults}' -I 50ms --count 60 -o "
+                    "/dev/stdout 2>/dev/null || "
+                    "echo failed; } | { lines=0; while read -r line; do printf '%s\\n' \"$line\"; "
+                    "lines=$((lines + 1)); " +
+                    at(2, "0") + at(10, "1") + "done; }");
     CAPTURE(outcome.text);
     REQUIRE_THAT(outcome.text, !ContainsSubstring("failed"));
     const auto intervals = lines_of_last_cpu(outcome.text);
@@ -136,9 +137,9 @@ TEST_CASE("The intervals of a set go on when a CPU is back, and have the time of
 
 TEST_CASE("The summary of a set has the counts before and after a CPU was offline", "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
-    const Outcome outcome =
-        run_tool("stat -A -j -e '{cpu-clock,page-faults}' -- sh -c 'sleep 0.5; echo 0 >" +
-                 online_file() + "; sleep 0.5; echo 1 >" + online_file() + "; sleep 1'");
+    const Outcome outcome = run_tool(
+        "stat --origin set -A -j -e '{cpu-clock,page-faults}' -- sh -c 'sleep 0.5; echo 0 >" +
+        online_file() + "; sleep 0.5; echo 1 >" + online_file() + "; sleep 1'");
     CAPTURE(outcome.text);
     REQUIRE(outcome.status == 0);
     const std::size_t note = outcome.text.find("metagroup: ");
@@ -161,7 +162,7 @@ TEST_CASE("stat names a CPU of a set that is offline at the end", "[machine]") {
     const std::string number = std::to_string(metagroup::test::online_cpus().back());
     const std::string online = online_file();
     CHECK_THAT(
-        run_tool("stat -e '{cpu-clock,page-faults}' -- sh -c 'echo 0 >" + online +
+        run_tool("stat --origin set -e '{cpu-clock,page-faults}' -- sh -c 'echo 0 >" + online +
                  "; sleep 0.1'; echo 1 >" + online)
             .text,
         ContainsSubstring("CPU " + number + " was offline for ") && ContainsSubstring("(offline "));

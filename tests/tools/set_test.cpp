@@ -60,9 +60,9 @@ TEST_CASE("Without published sets the list is empty", "[no-module]") {
 }
 
 TEST_CASE("stat says that it counts a set", "[module]") {
-    CHECK_THAT(run_tool("stat -e '{cpu-clock,page-faults}' --timeout 10ms").text,
+    CHECK_THAT(run_tool("stat -e '{cpu-clock,page-faults}' --origin set --timeout 10ms").text,
                ContainsSubstring("sweeps by module (set)"));
-    CHECK_THAT(run_tool("stat -e '{cpu-clock,page-faults}' --origin groups --timeout 10ms").text,
+    CHECK_THAT(run_tool("stat -e '{cpu-clock,page-faults}' --timeout 10ms").text,
                ContainsSubstring("sweeps by module:"));
 }
 

@@ -21,10 +21,11 @@ namespace {
 
 constexpr std::uint32_t kFollowed = PERF_METAGROUP_SET_TEMPLATES | PERF_METAGROUP_SET_FOLLOW;
 
-MetaGroup::Options options(const char* events) {
+MetaGroup::Options options(const char* events, Origin origin = Origin::set) {
     MetaGroup::Options options;
     options.groups = parse_events(events);
     options.device = FakeModule::path();
+    options.origin = origin;
     return options;
 }
 
@@ -38,14 +39,14 @@ Error set_error(FakeModule& module, int error, std::uint32_t reason) {
 
 }  // namespace
 
-TEST_CASE("groups with siblings are opened as sets, by templates that are closed then") {
+TEST_CASE("sets are opened by templates that are closed then") {
     need_software_events();
     FakeModule module;
     module.sets = true;
     const auto before = perf_descriptors().size();
     MetaGroup mg = MetaGroup::open(options("{cpu-clock,page-faults},cs"));
     CHECK(mg.origin() == Origin::set);
-    CHECK_THAT(mg.origin_reason(), ContainsSubstring("siblings"));
+    CHECK(mg.origin_reason() == "requested");
     CHECK(module.set_flags == std::vector<std::uint32_t>(2, kFollowed));
     CHECK(module.batches.empty());
     const CpuList online = CpuList::online();
@@ -84,21 +85,26 @@ TEST_CASE("a CPU that is not online is an error of a set, unless it is to be fol
     CHECK(module.set_flags == std::vector{std::uint32_t{PERF_METAGROUP_SET_TEMPLATES}, kFollowed});
 }
 
-TEST_CASE("groups are not opened as sets where that brings nothing or was not requested") {
+TEST_CASE("sets, which keep counters from others, are opened on request only") {
     need_software_events();
     FakeModule module;
     module.sets = true;
-    CHECK(MetaGroup::open(options("cpu-clock")).origin() == Origin::groups);
-    MetaGroup::Options wanted = options("{cpu-clock,cs}");
+    MetaGroup::Options wanted = options("{cpu-clock,cs}", Origin::automatic);
+    CHECK(MetaGroup::open(wanted).origin() == Origin::groups);
+    CHECK_THAT(MetaGroup::open(wanted).origin_reason(), ContainsSubstring("on request only"));
+    const LiveGroup live = LiveGroup::open(wanted);
+    CHECK(live.group().origin() == Origin::groups);
     wanted.origin = Origin::groups;
     CHECK(MetaGroup::open(wanted).origin_reason() == "requested");
+    CHECK(module.set_flags.empty());
     wanted.origin = Origin::automatic;
+    wanted.follow = true;
+    CHECK(MetaGroup::open(wanted).origin() == Origin::set);
     wanted.backend = Backend::per_fd;
     CHECK(MetaGroup::open(wanted).origin() == Origin::groups);
     wanted.backend = Backend::automatic;
     module.sets = false;
     CHECK_THAT(MetaGroup::open(wanted).origin_reason(), ContainsSubstring("no sets"));
-    CHECK(module.set_flags.empty());
 }
 
 TEST_CASE("exclusive and precise events, cgroups and other formats are for groups") {
@@ -121,13 +127,14 @@ TEST_CASE("exclusive and precise events, cgroups and other formats are for group
     refused("cgroup");
 }
 
-TEST_CASE("without counters for a set there are groups, and the reason is kept") {
+TEST_CASE("without counters to follow CPUs there are groups, and the reason is kept") {
     need_software_events();
     FakeModule module;
     module.sets = true;
     module.set_errno = EBUSY;
     module.set_reason = PERF_METAGROUP_REASON_NO_COUNTER;
-    MetaGroup::Options wanted = options("{cpu-clock,cs}");
+    MetaGroup::Options wanted = options("{cpu-clock,cs}", Origin::automatic);
+    wanted.follow = true;
     MetaGroup mg = MetaGroup::open(wanted);
     CHECK(mg.origin() == Origin::groups);
     CHECK_THAT(mg.origin_reason(), ContainsSubstring("no counter left"));
@@ -188,7 +195,7 @@ TEST_CASE("a delta shows that events were opened anew in between, and subtracts"
 TEST_CASE("a record of a group has no generation") {
     need_software_events();
     const FakeModule module;
-    MetaGroup mg = MetaGroup::open(options("cpu-clock"));
+    MetaGroup mg = MetaGroup::open(options("cpu-clock", Origin::groups));
     Snapshot shot;
     mg.read(shot);
     CHECK(shot[0].generation() == 0);

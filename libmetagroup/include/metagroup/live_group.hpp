@@ -20,7 +20,7 @@ namespace metagroup {
 class METAGROUP_API LiveGroup {
   public:
     /// Opens the groups, enables them even if Options::start_disabled is set, and makes a sweep. A
-    /// CPU that is offline is an error here, unless the module follows it.
+    /// CPU that is offline is an error here, except of a set.
     /// \throws as MetaGroup::open() and MetaGroup::read().
     static LiveGroup open(MetaGroup::Options options);
 

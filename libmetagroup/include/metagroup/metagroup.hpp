@@ -48,7 +48,7 @@ METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 /// same, have identifiers of the module's own, and go on when a CPU that was offline is back:
 /// MemberDelta::gap().
 enum class Origin {
-    automatic,  ///< `set` where it brings something and can be had, else `groups`
+    automatic,  ///< `groups`, unless Options::follow or Options::set asks for another
     groups,     ///< event groups of perf_event_open(2), which may take turns on the PMU
     set,        ///< events that the module has opened; needs Backend::module
     name,       ///< those of a published set that was joined
@@ -70,13 +70,14 @@ class METAGROUP_API MetaGroup {
         /// run.
         std::string cgroup{};
         Backend backend = Backend::automatic;
-        /// `automatic` takes sets if `follow` is set, or a group has siblings, which would need
-        /// descriptors; and falls back to groups if a PMU has too few counters.
+        /// `automatic` pins no counters unless `follow` is set, and then falls back to groups if a
+        /// PMU has too few.
         Origin origin = Origin::automatic;
-        /// Join this published set; groups and CPUs are its own.
+        /// Join this published set. Groups, CPUs and read format are its own, and must not be
+        /// given; nor can it be limited to a cgroup.
         std::string set{};
-        /// Take sets for single events as well, since only sets count again on a CPU that is back;
-        /// see LiveGroup for groups. A CPU that is offline when a set is opened is no error then.
+        /// Open sets, since only sets count again on a CPU that is back; see LiveGroup for groups.
+        /// A CPU that is offline when a set is opened is no error then.
         bool follow = false;
         /// Do not count before enable().
         bool start_disabled = false;

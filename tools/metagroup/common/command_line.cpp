@@ -194,7 +194,7 @@ void Selection::add_options(CLI::App& app) {
         ->capture_default_str();
     app.add_option("--origin", origin_,
                    "groups (which may take turns on a PMU), set (pinned events, opened by the "
-                   "module) or auto")
+                   "module) or auto, which is groups")
         ->check(CLI::IsMember({"auto", "groups", "set"}))
         ->capture_default_str();
     CLI::Option* set = app.add_option("--set", set_, "the events and CPUs of a published set")
