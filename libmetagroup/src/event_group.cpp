@@ -5,6 +5,7 @@
 
 #include <charconv>
 #include <metagroup/event_group.hpp>
+#include <utility>
 
 #include "format.hpp"
 #include "system.hpp"
@@ -161,6 +162,30 @@ void EventGroup::disable() {
 }
 void EventGroup::reset() {
     control(PERF_EVENT_IOC_RESET, "reset");
+}
+
+bool can_count(const GroupSpec& group) {
+    try {
+        const CpuList cpus = group.events.front().cpus.value_or(CpuList::online());
+        EventGroup::open(group, cpus.empty() ? 0 : *cpus.begin());
+        return true;
+    } catch (const Error& error) {
+        return error.cause() != Cause::unsupported_event &&
+               error.cause() != Cause::unsupported_group;
+    }
+}
+
+std::vector<GroupSpec> divide_weak(std::vector<GroupSpec> groups) {
+    std::vector<GroupSpec> divided;
+    for (GroupSpec& group : groups) {
+        if (!group.weak() || can_count(group)) {
+            divided.push_back(std::move(group));
+            continue;
+        }
+        for (EventSpec& event : group.events)
+            divided.push_back({{std::move(event)}, {}});
+    }
+    return divided;
 }
 
 }  // namespace metagroup

@@ -100,6 +100,20 @@ EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format,
     }
 }
 
+// A published set has these of its own.
+void refuse_options_of_sets(const MetaGroup::Options& options) {
+    const char* const refused = !options.groups.empty()                      ? "groups"
+                                : options.cpus                               ? "cpus"
+                                : !options.cgroup.empty()                    ? "cgroup"
+                                : options.read_format != default_read_format ? "read_format"
+                                : options.origin == Origin::groups || options.origin == Origin::set
+                                    ? "origin"
+                                    : nullptr;
+    if (refused != nullptr)
+        throw std::invalid_argument(
+            detail::format("set \"{}\" cannot be joined with option \"{}\"", options.set, refused));
+}
+
 }  // namespace
 
 std::string_view to_string(Backend backend) noexcept {
@@ -183,6 +197,7 @@ void MetaGroup::State::join(Device device, const Options& options) {
 MetaGroup MetaGroup::open(const Options& options) {
     auto state = std::make_unique<State>();
     if (!options.set.empty()) {
+        refuse_options_of_sets(options);
         state->join(std::move(*open_device(options, state->reason)), options);
         return MetaGroup(std::move(state));
     }
@@ -192,7 +207,7 @@ MetaGroup MetaGroup::open(const Options& options) {
         throw std::invalid_argument("a meta-group needs at least one event group");
     if (options.cpus && options.cpus->empty())
         throw std::invalid_argument("a meta-group needs at least one CPU");
-    state->groups = options.groups;
+    state->groups = divide_weak(options.groups);
     state->cpus = options.cpus ? *options.cpus : CpuList::online();
     state->read_format = options.read_format;
     std::vector<CpuList> places;

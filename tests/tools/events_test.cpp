@@ -104,8 +104,8 @@ TEST_CASE("stat counts each tracepoint that fits") {
 TEST_CASE("A weak group that cannot be counted is counted event by event") {
     // No machine has both.
     const std::string weak = "{dummy,L1-icache-stores}:W";
-    CHECK(tool::divide_weak(metagroup::parse_events(weak)).size() == 2);
-    CHECK(tool::divide_weak(metagroup::parse_events("{dummy,cpu-clock}:W")).size() == 1);
+    CHECK(metagroup::divide_weak(metagroup::parse_events(weak)).size() == 2);
+    CHECK(metagroup::divide_weak(metagroup::parse_events("{dummy,cpu-clock}:W")).size() == 1);
     const auto lines = json_lines(tool_output("stat -j --timeout 10ms -e '" + weak + "'"));
     CHECK(lines.at(0).at("counter-value") == 0);
     CHECK(lines.at(1).at("counter-value") == "<not supported>");

@@ -72,6 +72,23 @@ TEST_CASE("both backends read every group on every CPU") {
     CHECK_THROWS_AS(mg.events(first.size()), std::out_of_range);
 }
 
+TEST_CASE("a weak group that cannot be counted is divided, and only then") {
+    need_software_events();
+    // No PMU here counts both events of the first.
+    CHECK(can_count(parse_events("{dummy,cpu-clock}").front()));
+    CHECK_FALSE(can_count(parse_events("{dummy,L1-icache-stores}").front()));
+    const auto divided = divide_weak(parse_events("{dummy,L1-icache-stores}:W,{dummy,cs}:W"));
+    REQUIRE(divided.size() == 3);
+    CHECK(divided[1].events.front().name == "L1-icache-stores");
+    MetaGroup::Options wanted = on_one_cpu("{dummy,cs}:W");
+    const MetaGroup mg = MetaGroup::open(wanted);
+    CHECK(mg.members().size() == 1);
+    wanted.groups.front().events.back().attr.pinned = 1;  // which no sibling can be
+    const MetaGroup one_by_one = MetaGroup::open(wanted);
+    CHECK(one_by_one.groups().size() == 2);
+    CHECK(one_by_one.members().size() == 2);
+}
+
 TEST_CASE("the automatic backend is the module if it is there") {
     need_software_events();
     const FakeModule module;

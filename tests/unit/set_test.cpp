@@ -286,6 +286,33 @@ TEST_CASE("a published set is joined with its CPUs and the names of its events")
     CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::needs_module);
 }
 
+TEST_CASE("options that a published set has of its own are refused by name") {
+    need_software_events();
+    const FakeModule module;
+    MetaGroup::Options joined;
+    joined.device = FakeModule::path();
+    joined.set = "fake";
+    const auto refuses = [](const MetaGroup::Options& options, const char* name) {
+        CHECK_THROWS_MATCHES(MetaGroup::open(options), std::invalid_argument,
+                             MessageMatches(ContainsSubstring(name)));
+    };
+    MetaGroup::Options wanted = joined;
+    wanted.groups = parse_events("cpu-clock");
+    refuses(wanted, "\"groups\"");
+    wanted = joined;
+    wanted.cpus = CpuList({0});
+    refuses(wanted, "\"cpus\"");
+    wanted = joined;
+    wanted.cgroup = "system.slice";
+    refuses(wanted, "\"cgroup\"");
+    wanted = joined;
+    wanted.read_format |= ReadFormat::id;
+    refuses(wanted, "\"read_format\"");
+    wanted = joined;
+    wanted.origin = Origin::groups;
+    refuses(wanted, "\"origin\"");
+}
+
 TEST_CASE("names of sets are refused with their reason") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());

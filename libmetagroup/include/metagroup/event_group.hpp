@@ -67,4 +67,11 @@ class METAGROUP_API EventGroup {
     std::uint64_t read_format_ = 0;
 };
 
+/// True unless this machine lacks an event or PMU of the group, or the PMU has too few counters for
+/// all of it. Missing permission, descriptors or free counters are reported when it is opened.
+METAGROUP_API bool can_count(const GroupSpec& group);
+
+/// Each weak group that cannot be counted becomes groups of one event.
+METAGROUP_API std::vector<GroupSpec> divide_weak(std::vector<GroupSpec> groups);
+
 }  // namespace metagroup

@@ -61,7 +61,8 @@ METAGROUP_API std::string_view to_string(Origin origin) noexcept;
 class METAGROUP_API MetaGroup {
   public:
     struct Options {
-        /// The groups; each is opened on each CPU that it can be counted on.
+        /// The groups; each is opened on each CPU that it can be counted on. Weak groups are
+        /// divided where needed: see divide_weak().
         std::vector<GroupSpec> groups{};
         /// The CPUs; if not given, those that are online when the meta-group is opened.
         std::optional<CpuList> cpus{};
@@ -100,8 +101,9 @@ class METAGROUP_API MetaGroup {
     /// them at the end. A group with an event whose PMU names the CPUs it counts on
     /// (EventSpec::cpus) is opened on those of the list only. Backend::module closes the leaders'
     /// descriptors in between, so that only siblings need descriptors; the soft limit of
-    /// descriptors is raised if needed. \throws std::invalid_argument if there is no group, or the
-    /// list of CPUs is empty. \throws Error that names event, CPU or cgroup, and remedy.
+    /// descriptors is raised if needed. \throws std::invalid_argument if there is no group, the
+    /// list of CPUs is empty, or Options::set comes with an option that it excludes. \throws Error
+    /// that names event, CPU or cgroup, and remedy.
     static MetaGroup open(const Options& options);
 
     MetaGroup(MetaGroup&&) noexcept;

@@ -214,7 +214,7 @@ metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpe
     options.groups = std::move(first);
     if (set_.empty()) {
         if (!events_.empty() || options.groups.empty()) {
-            auto events = divide_weak(metagroup::parse_events(
+            auto events = metagroup::divide_weak(metagroup::parse_events(
                 events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ","))));
             std::ranges::move(events, std::back_inserter(options.groups));
         }
@@ -248,53 +248,11 @@ std::string default_events() {
     return can_count("msr/tsc/") ? events + ",msr/tsc/" : events;
 }
 
-namespace {
-
-bool is_missing(const metagroup::Error& error) {
-    using metagroup::Cause;
-    switch (error.cause()) {
-        case Cause::syntax:
-        case Cause::unknown_event:
-        case Cause::unknown_pmu:
-        case Cause::unsupported_event:
-        case Cause::unsupported_group:
-            return true;
-        default:
-            return false;
-    }
-}
-
-}  // namespace
-
-std::vector<metagroup::GroupSpec> divide_weak(std::vector<metagroup::GroupSpec> groups) {
-    std::vector<metagroup::GroupSpec> divided;
-    for (metagroup::GroupSpec& group : groups) {
-        if (!group.weak() || can_count(group)) {
-            divided.push_back(std::move(group));
-            continue;
-        }
-        for (metagroup::EventSpec& event : group.events)
-            divided.push_back({{std::move(event)}, {}});
-    }
-    return divided;
-}
-
-bool can_count(const metagroup::GroupSpec& group) {
-    using metagroup::CpuList;
+bool can_count(const std::string& events) {
     try {
-        const CpuList cpus = group.events.front().cpus.value_or(CpuList::online());
-        metagroup::EventGroup::open(group, cpus.empty() ? 0 : *cpus.begin());
-        return true;
-    } catch (const metagroup::Error& error) {
-        return !is_missing(error);
-    }
-}
-
-bool can_count(const std::string& group) {
-    try {
-        return can_count(metagroup::parse_events(group).front());
-    } catch (const metagroup::Error& error) {
-        return !is_missing(error);
+        return metagroup::can_count(metagroup::parse_events(events).front());
+    } catch (const metagroup::Error&) {
+        return false;
     }
 }
 

@@ -43,13 +43,8 @@ class Selection {
 // The events that are counted without -e: hardware events where there is a PMU for them.
 std::string default_events();
 
-// True unless this machine lacks an event or PMU of the group. Missing permission, descriptors or
-// free counters are reported when the group is opened for counting.
-bool can_count(const metagroup::GroupSpec& group);
-bool can_count(const std::string& group);
-
-// Weak groups that cannot be counted become groups of one event.
-std::vector<metagroup::GroupSpec> divide_weak(std::vector<metagroup::GroupSpec> groups);
+// True unless this machine does not know the events, or cannot count the first group of them.
+bool can_count(const std::string& events);
 
 // An option that takes a number from 1 on.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::optional<std::uint32_t>& count,

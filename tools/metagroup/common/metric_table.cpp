@@ -146,7 +146,7 @@ MeasuredMetric MetricTable::measure(const MetricDefinition& metric) const {
         if (variable.event == kTime) continue;
         try {
             auto groups = metagroup::parse_events(variable.event);
-            if (!can_count(groups.front()))
+            if (!metagroup::can_count(groups.front()))
                 measured.missing = fmt::format("this machine cannot count \"{}\"", variable.event);
             const metagroup::EventSpec& event = groups.front().events.front();
             name = event.merged.empty() ? event.name : event.merged;
@@ -164,7 +164,7 @@ MeasuredMetric MetricTable::measure(const MetricDefinition& metric) const {
     if (group.events.empty() && measured.missing.empty())
         measured.missing = "its expression has no event";
     if (together && group.events.size() > 1 && measured.missing.empty())
-        measured.groups = divide_weak({std::move(group)});
+        measured.groups = metagroup::divide_weak({std::move(group)});
     return measured;
 }
 

@@ -120,7 +120,7 @@ struct Supported {
     explicit Supported(MetaGroup::Options all) : groups(all.groups), options(std::move(all)) {
         options.groups.clear();
         for (std::size_t i = 0; i < groups.size(); ++i) {
-            if (!can_count(groups[i])) continue;
+            if (!metagroup::can_count(groups[i])) continue;
             index.push_back(i);
             options.groups.push_back(groups[i]);
         }
