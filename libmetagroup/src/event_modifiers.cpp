@@ -43,6 +43,23 @@ const Letter* find(char letter) noexcept {
 
 }  // namespace
 
+std::string with_modifiers(std::string name, std::string_view letters) {
+    constexpr std::string_view of_groups = "DeSWb";  // they change no count
+    const std::size_t end = std::min(name.find(" ["), name.size());
+    std::size_t own = name.find_last_of(":/", end == 0 ? 0 : end - 1);
+    own = own == name.npos ? end : own + 1;
+    const bool modified = own < end && looks_like_modifiers(name.substr(own, end - own));
+    const bool separated = modified || (own == end && name[end - 1] == '/');
+    std::string added;
+    for (const char letter : letters)
+        if (of_groups.find(letter) == of_groups.npos &&
+            (letter == precise || !modified ||
+             name.substr(own, end - own).find(letter) == name.npos))
+            added += letter;
+    if (!added.empty()) name.insert(end, separated ? added : ':' + added);
+    return name;
+}
+
 bool looks_like_modifiers(std::string_view text) noexcept {
     return !text.empty() && std::ranges::all_of(text, [](char letter) {
         return letter == precise || letter == bpf || find(letter) != nullptr;

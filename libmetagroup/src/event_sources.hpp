@@ -49,6 +49,9 @@ struct Modifiers {
     unsigned precise = 0;
 };
 
+/// The name of an event with the letters of its group that say what is counted: `cycles:u`.
+std::string with_modifiers(std::string name, std::string_view letters);
+
 /// True if the text is made of modifier letters only, and not empty.
 bool looks_like_modifiers(std::string_view text) noexcept;
 

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "diagnostics.hpp"
@@ -121,6 +122,10 @@ class EventSpecParser {
                 detail::apply_modifiers(modifiers, paths_, event.attr);
                 // Only leaders can be pinned or exclusive.
                 modifiers.pinned = modifiers.exclusive = false;
+                if (named_.contains(event.name)) continue;
+                event.name = detail::with_modifiers(std::move(event.name), letters);
+                if (!event.merged.empty())
+                    event.merged = detail::with_modifiers(std::move(event.merged), letters);
             }
             group.modifiers = letters;
         }
@@ -149,7 +154,11 @@ class EventSpecParser {
         const std::string_view word = text_.substr(start, pos_ - start);
         if (word.empty()) fail(start, "an event is missing here", "name one, or remove the ','");
         try {
-            return detail::resolve_event(word, paths_);
+            std::vector<EventSpec> specs = detail::resolve_event(word, paths_);
+            for (const EventSpec& spec : specs)
+                if (slash != npos_ && (spec.merged.empty() ? spec.name : spec.merged) != word)
+                    named_.insert(spec.name);
+            return specs;
         } catch (const detail::SpecError& error) {
             throw detail::SpecError(start + error.offset(), error.diagnosis());
         }
@@ -159,6 +168,7 @@ class EventSpecParser {
     std::string_view text_;
     const detail::SystemPaths& paths_;
     std::size_t pos_ = 0;
+    std::set<std::string> named_{};  // by name=
 };
 
 }  // namespace
@@ -169,7 +179,12 @@ std::string to_string(const GroupSpec& group) {
         if (!text.empty()) text += ',';
         text += event.name;
     }
-    if (!group.modifiers.empty()) return detail::format("{{{}}}:{}", text, group.modifiers);
+    // The others are part of the names.
+    std::string letters = group.modifiers;
+    std::erase_if(letters, [](char letter) {
+        return std::string_view("DeSW").find(letter) == std::string_view::npos;
+    });
+    if (!letters.empty()) return detail::format("{{{}}}:{}", text, letters);
     return group.events.size() == 1 ? text : detail::format("{{{}}}", text);
 }
 

@@ -110,7 +110,10 @@ TEST_CASE("a group of events of several PMUs is one group for each PMU") {
     const Server server;
     const auto groups = server.parse("{uncore_imc/cas_count_read/,uncore_imc/event=1/}:u");
     REQUIRE(groups.size() == 2);
-    CHECK(to_string(groups[1]) == "{uncore_imc_1/cas_count_read/,uncore_imc_1/event=1/}:u");
+    CHECK(to_string(groups[1]) == "{uncore_imc_1/cas_count_read/u,uncore_imc_1/event=1/u}");
+    CHECK(groups[1].events[0].merged == "uncore_imc/cas_count_read/u");
+    CHECK(server.parse("{cas_count_read}:u")[1].events[0].name ==
+          "cas_count_read:u [uncore_imc_1]");
     CHECK(groups[1].events[1].attr.exclude_kernel == 1);
     for (const char* text : {"{dummy,uncore_imc/event=1/}", "{uncore_imc/event=1/,dummy}",
                              "{uncore_imc/event=1/,uncore_imc_*/event=1/}"}) {

@@ -130,7 +130,25 @@ TEST_CASE("modifiers behind a group go to all events, pinned and exclusive to th
     CHECK(sibling.exclusive == 0);
     CHECK(sibling.exclude_user == 0);
     CHECK(sibling.exclude_kernel == 0);
-    CHECK(to_string(groups[0]) == "{cycles,instructions:k}:uDe");
+    CHECK(to_string(groups[0]) == "{cycles:u,instructions:ku}:De");
+}
+
+TEST_CASE("names have the modifiers of their group that say what is counted") {
+    const Parser parser;
+    const auto names = [&](const char* text) {
+        std::vector<std::string> all;
+        for (const GroupSpec& group : parser.parse(text))
+            for (const EventSpec& event : group.events)
+                all.push_back(event.name);
+        return all;
+    };
+    using Names = std::vector<std::string>;
+    CHECK(names("{cycles,dummy}:u,{cycles,dummy}:k") ==
+          Names{"cycles:u", "dummy:u", "cycles:k", "dummy:k"});
+    CHECK(names("{cycles:u,msr/tsc/,msr/tsc/:k}:uS") ==
+          Names{"cycles:u", "msr/tsc/u", "msr/tsc/:ku"});
+    CHECK(names("{cycles,dummy}:WD") == Names{"cycles", "dummy"});
+    CHECK(names("{msr/tsc,name=mine/}:u") == Names{"mine"});
 }
 
 TEST_CASE("an unknown name suggests similar ones") {

@@ -17,8 +17,9 @@ namespace metagroup {
 /// One event for perf_event_open(2). EventGroup fills in the fields that concern the group
 /// (`read_format`, `disabled`).
 struct EventSpec {
-    /// The event as it was written, modifiers included; or what it says behind `name=`. An event of
-    /// several PMUs has the name of its own: `uncore_imc_0/cas_count_read/`.
+    /// The event as it was written, with its modifiers and those of its group that say what is
+    /// counted; or only what it says behind `name=`. An event of several PMUs has the name of its
+    /// own: `uncore_imc_0/cas_count_read/`.
     std::string name{};
     /// The event for the kernel; `size` is set.
     perf_event_attr attr{};
