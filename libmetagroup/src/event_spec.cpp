@@ -135,8 +135,14 @@ class EventSpecParser {
         const std::size_t start = pos_;
         std::size_t slash = npos_;
         unsigned slashes = 0;
+        std::size_t quote = npos_;
         for (; !at_end(); ++pos_) {
             const char c = peek();
+            if (slashes == 1 && (c == '\'' || c == '"') && (quote == npos_ || c == text_[quote])) {
+                quote = quote == npos_ ? pos_ : npos_;
+                continue;
+            }
+            if (quote != npos_ && c != '\0') continue;
             // A comma between the slashes belongs to the PMU's terms.
             if (is_blank(c) || (slashes != 1 && (c == ',' || c == '}'))) break;
             if (c == '/') {
@@ -150,6 +156,7 @@ class EventSpecParser {
                 fail(pos_, "'{' inside an event", "write ',' before a group");
             }
         }
+        if (quote != npos_) fail(quote, "the quoted text is not closed", "add the quote");
         if (slashes == 1) fail(slash, "the terms of the PMU are not closed", "add '/'");
         const std::string_view word = text_.substr(start, pos_ - start);
         if (word.empty()) fail(start, "an event is missing here", "name one, or remove the ','");

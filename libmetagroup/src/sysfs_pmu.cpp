@@ -18,12 +18,18 @@ constexpr unsigned word_bits = 64;
 constexpr std::array<std::string_view, 4> config_names = {"config", "config1", "config2",
                                                           "config3"};
 
-// Options of perf between the slashes, beside fields and `name`.
-constexpr std::array<std::string_view, 19> terms_of_perf = {
-    "period",     "freq",         "branch_type",     "time",      "call-graph",
-    "stack-size", "inherit",      "no-inherit",      "max-stack", "max-events",
-    "nr",         "no-overwrite", "overwrite",       "percore",   "driver-config",
-    "aux-output", "aux-action",   "aux-sample-size", "metric-id"};
+// Options of perf between the slashes, beside fields and `name`: those that would change what is
+// counted, and those of samples and of perf itself.
+constexpr std::array<std::string_view, 4> terms_of_perf = {"percore", "driver-config", "aux-output",
+                                                           "aux-action"};
+constexpr std::array<std::string_view, 15> ignored_terms = {"period",      "freq",
+                                                            "branch_type", "time",
+                                                            "call-graph",  "stack-size",
+                                                            "inherit",     "no-inherit",
+                                                            "max-stack",   "max-events",
+                                                            "nr",          "no-overwrite",
+                                                            "overwrite",   "aux-sample-size",
+                                                            "metric-id"};
 
 std::uint64_t low_bits(unsigned count) noexcept {
     return count >= word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
@@ -67,6 +73,37 @@ auto* config_word(Attr& attr, unsigned number) {
             if constexpr (requires { attr.config3; }) return Word{&attr.config3};
             return Word{};
     }
+}
+
+// A comma between quotes belongs to the term.
+std::size_t end_of_term(std::string_view text, std::size_t begin) {
+    char quote = 0;
+    for (std::size_t at = begin; at < text.size(); ++at) {
+        const char c = text[at];
+        if (quote != 0 ? c == quote : c == '\'' || c == '"')
+            quote = quote != 0 ? '\0' : c;
+        else if (quote == 0 && c == ',')
+            return at;
+    }
+    return text.size();
+}
+
+std::string_view unquoted(std::string_view text) {
+    const bool quoted = text.size() > 1 && text.front() == text.back() &&
+                        (text.front() == '\'' || text.front() == '"');
+    return quoted ? text.substr(1, text.size() - 2) : text;
+}
+
+// r1a: `config` as a hexadecimal number.
+std::optional<std::uint64_t> parse_raw(std::string_view text) {
+    constexpr int hexadecimal = 16;
+    if (text.size() < 2 || text[0] != 'r') return std::nullopt;
+    text.remove_prefix(text.substr(1).starts_with("0x") ? 3 : 1);
+    std::uint64_t value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value, hexadecimal);
+    if (error != std::errc{} || end != last) return std::nullopt;
+    return value;
 }
 
 // A file of sysfs is not as the kernel documents it.
@@ -175,11 +212,11 @@ struct SysfsPmu::Term {
 std::vector<SysfsPmu::Term> SysfsPmu::split(std::string_view text, std::size_t offset) {
     std::vector<Term> terms;
     for (std::size_t pos = 0;; ++pos) {
-        const std::size_t end = std::min(text.find(',', pos), text.size());
+        const std::size_t end = end_of_term(text, pos);
         const std::string_view word = text.substr(pos, end - pos);
         const std::size_t equals = word.find('=');
         Term term{std::string(word.substr(0, equals)), std::nullopt, offset + pos};
-        if (equals != word.npos) term.value = word.substr(equals + 1);
+        if (equals != word.npos) term.value = unquoted(word.substr(equals + 1));
         if (term.name.empty())
             throw syntax_error(term.offset, "a term is missing here",
                                "write an event's name or field=number");
@@ -284,6 +321,13 @@ void SysfsPmu::encode(std::string_view terms, std::size_t offset, EventSpec& spe
         if (!own && term.name == "name" && term.value && !term.value->empty()) {
             spec.name = *term.value;
             continue;
+        }
+        if (!own && std::ranges::find(ignored_terms, term.name) != ignored_terms.end()) continue;
+        if (!own && !term.value) {
+            if (const auto config = parse_raw(term.name)) {
+                spec.attr.config = *config;
+                continue;
+            }
         }
         if (!own && std::ranges::find(terms_of_perf, term.name) != terms_of_perf.end())
             throw SpecError(

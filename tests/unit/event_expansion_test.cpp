@@ -148,9 +148,9 @@ TEST_CASE("name= gives an event another name") {
     CHECK_THAT(server.refusal("cpu/event=1,name=/").what(), ContainsSubstring("\"name\""));
 }
 
-TEST_CASE("a term for perf alone is refused with the reason") {
+TEST_CASE("a term that would change counts, and is for perf alone, is refused with the reason") {
     const Server server;
-    for (const char* text : {"cpu/event=1,period=1000/", "cpu/event=1,call-graph=fp/"}) {
+    for (const char* text : {"cpu/event=1,percore/", "cpu/event=1,aux-action=pause/"}) {
         CAPTURE(text);
         const Error error = server.refusal(text);
         CHECK(error.cause() == Cause::unsupported_event);

@@ -151,6 +151,27 @@ TEST_CASE("names have the modifiers of their group that say what is counted") {
     CHECK(names("{msr/tsc,name=mine/}:u") == Names{"mine"});
 }
 
+TEST_CASE("quoted names may have any character, and terms of samples are ignored") {
+    const Parser parser;
+    const EventSpec spec = parser.one("msr/name='A:orig=b,desc=c/d',period=0x1,config=0x2/u");
+    CHECK(spec.name == "A:orig=b,desc=c/d");
+    CHECK(spec.attr.config == 2);
+    CHECK(spec.attr.sample_period == 0);
+    CHECK(spec.attr.exclude_kernel == 1);
+    CHECK(parser.one("msr/config=1,name=\"it's\"/").name == "it's");
+    CHECK_THAT(error_from([&] { return parser.one("msr/name='a,config=1/"); }).what(),
+               ContainsSubstring("not closed"));
+    CHECK_THAT(error_from([&] { return parser.one("msr/tsc,percore/"); }).what(),
+               ContainsSubstring("option of perf"));
+}
+
+TEST_CASE("a PMU takes a raw event") {
+    const Parser parser;
+    CHECK(parser.one("msr/r1a/").attr.config == 0x1a);
+    CHECK(parser.one("msr/r0x1a/").attr.config == 0x1a);
+    CHECK_THROWS_AS(parser.one("msr/rx/"), Error);
+}
+
 TEST_CASE("an unknown name suggests similar ones") {
     struct Typo {
         const char* text;

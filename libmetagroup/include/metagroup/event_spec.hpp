@@ -58,7 +58,10 @@ METAGROUP_API std::string to_string(const GroupSpec& group);
 ///     item      := event | '{' event ( ',' event )* '}' [ ':' modifiers ]
 ///     event     := name [ ':' modifiers ]
 ///                | pmu '/' term ( ',' term )* '/' [ ':' ] [ modifiers ]
-///     term      := event name of that PMU | field [ '=' number ] | 'name=' text
+///     term      := event name of that PMU | field [ '=' number ] | 'r' hexadecimal number
+///                | 'name=' text | what concerns samples only, as `period=1000`, and is ignored
+///
+/// Text between quotes, ' or ", may have any character.
 ///
 /// `a,b` are two groups of one event each, `{a,b}` is one group of two. A name is, in this order,
 ///   - generic: `cycles`, `cache-misses`, `L1-dcache-loads`, `cpu-clock`, `page-faults`, `dummy`...
