@@ -63,6 +63,25 @@ TEST_CASE("stat names a command that cannot be run, with the statuses of env(1)"
                ContainsSubstring("/etc/passwd") && ContainsSubstring("Permission denied"));
 }
 
+TEST_CASE("stat runs a script without a line #! by a shell, with its arguments") {
+    metagroup::test::TempTree tree;
+    tree.file("script", "echo \"$1 of $2\"; exit 3\n");
+    std::filesystem::permissions(tree.path("script"), std::filesystem::perms::owner_all);
+    const Outcome script =
+        run_tool("stat -e dummy -o /dev/null -- " + tree.path("script") + " 'one two' three");
+    CHECK(script.text == "one two of three\n");
+    CHECK(script.status == 3);
+}
+
+TEST_CASE("The command has the limit of descriptors that stat was started with") {
+    std::string events = "dummy";
+    for (int i = 0; i < 60; ++i)
+        events += ",dummy";
+    CHECK(run_program("ulimit -Sn 40; " METAGROUP_TOOL " stat --backend perfd -e '{" + events +
+                      "}' -o /dev/null -- sh -c 'ulimit -Sn'")
+              .text == "40\n");
+}
+
 TEST_CASE("stat prints one block for each interval") {
     const auto lines = split(tool_output("stat -e cpu-clock -I 20ms --count 3 -x ,"), '\n');
     REQUIRE(lines.size() == 3);

@@ -2,6 +2,7 @@
 #include "common/process.hpp"
 
 #include <spawn.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,47 @@ namespace {
 
 // From SIGTERM to SIGKILL.
 constexpr std::chrono::seconds kGrace(2);
+
+rlimit descriptor_limit() noexcept {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    return limit;
+}
+
+// The library raises the soft limit where it opens many events; a command gets what was there
+// before.
+const rlimit kFirstLimit = descriptor_limit();
+
+class LimitOfCommands {
+  public:
+    LimitOfCommands() { ::setrlimit(RLIMIT_NOFILE, &kFirstLimit); }
+    ~LimitOfCommands() { ::setrlimit(RLIMIT_NOFILE, &before_); }
+    LimitOfCommands(const LimitOfCommands&) = delete;
+    LimitOfCommands& operator=(const LimitOfCommands&) = delete;
+
+  private:
+    rlimit before_ = descriptor_limit();
+};
+
+// \return an errno, or 0.
+int spawn(pid_t& pid, std::vector<std::string>& command) {
+    std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
+    for (std::string& word : command)
+        arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    sigset_t none;
+    ::sigemptyset(&none);
+    posix_spawnattr_t attributes;
+    ::posix_spawnattr_init(&attributes);
+    ::posix_spawnattr_setsigmask(&attributes, &none);
+    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const LimitOfCommands limit;
+    const int error =
+        ::posix_spawnp(&pid, arguments[0], nullptr, &attributes, arguments.data(), environ);
+    ::posix_spawnattr_destroy(&attributes);
+    return error;
+}
 
 }  // namespace
 
@@ -92,20 +134,12 @@ CommandError::CommandError(int error, const std::string& command)
     : std::system_error(error, std::generic_category(), "cannot run " + command) {}
 
 Child::Child(std::vector<std::string> command, const Signals& signals) : signals_(signals) {
-    std::vector<char*> arguments;
-    arguments.reserve(command.size() + 1);
-    for (std::string& word : command)
-        arguments.push_back(word.data());
-    arguments.push_back(nullptr);
-    sigset_t none;
-    ::sigemptyset(&none);
-    posix_spawnattr_t attributes;
-    ::posix_spawnattr_init(&attributes);
-    ::posix_spawnattr_setsigmask(&attributes, &none);
-    ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-    const int error =
-        ::posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), environ);
-    ::posix_spawnattr_destroy(&attributes);
+    int error = spawn(pid_, command);
+    if (error == ENOEXEC) {  // a script without "#!": as execvp(3), by a shell
+        std::vector<std::string> by_shell{"/bin/sh", "-c", "exec \"$@\"", "sh"};
+        by_shell.insert(by_shell.end(), command.begin(), command.end());
+        error = spawn(pid_, by_shell);
+    }
     if (error == EAGAIN || error == ENOMEM)
         throw std::system_error(error, std::generic_category(), "cannot start a process");
     if (error != 0) throw CommandError(error, command.front());
