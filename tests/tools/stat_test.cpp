@@ -167,6 +167,30 @@ TEST_CASE("The fields of stat's CSV do not change") {
     CHECK(first_line("-x , -r 2 true") == "N,,dummy,N%,N,N,N,/sec");
 }
 
+TEST_CASE("Text with the separator in it is quoted, so that all lines have the same fields") {
+    const auto line = [](const char* events) {
+        return split(tool_output(std::string("stat -C 0 --timeout 10ms -x , -e ") + events), '\n')
+            .at(0);
+    };
+    CHECK_THAT(line("software/config=0x9,config1=0x0/"),
+               ContainsSubstring(",,\"software/config=0x9,config1=0x0/\","));
+    CHECK_THAT(line("\"software/config=9,name='a \\\"b'/\""), ContainsSubstring(",\"a \"\"b\","));
+    CHECK_THAT(tool_output("stat -x ' ' -C 0 -e L1-icache-stores,dummy --timeout 10ms"),
+               ContainsSubstring("\"<not supported>\""));
+}
+
+TEST_CASE("The distributions of report have fields as its counts") {
+    const Recorded recorded;
+    const std::string text = tool_output("report -x '\\t' " + recorded.path);
+    CHECK_THAT(text, ContainsSubstring("place\tcpus\tfigure\t") && !ContainsSubstring("\\t"));
+}
+
+TEST_CASE("A separator that numbers may contain is refused") {
+    for (const char* separator : {"-", ".", "1", "e", "%", "'\"'", "', 0'"})
+        tool_fails(std::string("stat -e dummy --timeout 10ms -x ") + separator,
+                   {"--field-separator", "part of a number"});
+}
+
 TEST_CASE("The keys of stat's JSON do not change") {
     const std::string rest = R"("counter-value":N,"unit":"","event":"dummy","event-runtime":N,)"
                              R"("pcnt-running":N,"metric-value":N,"metric-unit":"/sec"})";

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cmath>
 #include <cstdint>
@@ -207,10 +209,13 @@ class CsvReport final : public Report {
         for (const Place& place : subject_.rows.places()) {
             std::string& text = places_.emplace_back();
             if (place.name.empty()) continue;
-            text = place.name + separator_;
+            text = csv_field(place.name, separator_) + separator_;
             if (subject_.rows.mode() != AggrMode::cpu)
                 text += fmt::format("{}{}", place.cpus.size(), separator_);
         }
+        const std::string cgroup = subject_.cgroup.empty() ? "" : field(subject_.cgroup);
+        for (std::size_t i = 0; i < labels_.size(); ++i)
+            columns_.push_back(field(labels_[i].unit) + field(subject_.columns[i].event) + cgroup);
     }
 
     void interval(double seconds, const Totals& totals) override {
@@ -238,6 +243,9 @@ class CsvReport final : public Report {
     }
 
     void end_field() { text_ += separator_; }
+    std::string field(std::string_view text) const {
+        return csv_field(text, separator_) + separator_;
+    }
     void number(double value, unsigned decimals) {
         append_decimal(text_, value, decimals, 0, Digits::plain);
         end_field();
@@ -250,17 +258,9 @@ class CsvReport final : public Report {
         if (count.known()) {
             number(count.value / label.divisor, label.decimals);
         } else {
-            text_ += event.supported ? "<not counted>" : "<not supported>";
-            end_field();
+            text_ += field(event.supported ? "<not counted>" : "<not supported>");
         }
-        text_ += label.unit;
-        end_field();
-        text_ += event.event;
-        end_field();
-        if (!subject_.cgroup.empty()) {
-            text_ += subject_.cgroup;
-            end_field();
-        }
+        text_ += columns_[column];
         if (has_deviation_) {
             const double part = count.value == 0 ? 0 : count.deviation / count.value;
             append_decimal(text_, 100 * part, 2, 0, Digits::plain);
@@ -273,8 +273,7 @@ class CsvReport final : public Report {
         if (const auto metric = subject_.metrics.of(totals, place, column)) {
             const auto [value, prefix] = shorten(*metric);
             number(value, 3);
-            text_ += prefix;
-            text_ += metric->unit;
+            text_ += csv_field(fmt::format("{}{}", prefix, metric->unit), separator_);
         } else {
             end_field();
         }
@@ -288,8 +287,9 @@ class CsvReport final : public Report {
     Output& output_;
     Subject subject_;
     std::string separator_;
-    std::vector<Label> labels_;        // by column
-    std::vector<std::string> places_;  // the fields of each
+    std::vector<Label> labels_;         // by column
+    std::vector<std::string> places_;   // the fields of each
+    std::vector<std::string> columns_;  // unit, event, cgroup
     bool has_deviation_ = false;
     std::string begin_;  // of each row
     std::string text_;
@@ -405,8 +405,8 @@ class JsonReport final : public Report {
         if (count.offline > 0) add(FMT_COMPILE(R"(,"offline-time":{})"), count.offline);
         if (const auto metric = subject_.metrics.of(totals, place, column)) {
             const auto [value, prefix] = shorten(*metric);
-            add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":"{}{}")"), value, prefix,
-                metric->unit);
+            add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":{})"), value,
+                json_string(fmt::format("{}{}", prefix, metric->unit)));
         }
         text_.append(std::string_view("}\n"));
     }
@@ -435,9 +435,25 @@ std::unique_ptr<Report> make_json_report(Output& output, Subject subject) {
     return std::make_unique<JsonReport>(output, std::move(subject));
 }
 
+namespace {
+
+// Makes a tab of "\\t". \return the reason if it may not be one.
+std::string separator_of(std::string& text) {
+    const auto of_numbers = [](unsigned char c) {
+        return std::isalnum(c) != 0 ||
+               std::string_view(".+-%\"\n\r").find(static_cast<char>(c)) != std::string_view::npos;
+    };
+    if (text.empty()) return "must not be empty";
+    if (text == "\\t") text = "\t";
+    if (std::ranges::none_of(text, of_numbers)) return "";
+    return fmt::format("\"{}\" may be part of a number; use , or ; or \\t", text);
+}
+
+}  // namespace
+
 void CountOutput::add_options(CLI::App& app, const std::string& lines) {
     CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator")
-                           ->check(not_empty());
+                           ->transform(CLI::Validator(separator_of, ""));
     app.add_flag("-j,--json", json, "a line of JSON for each " + lines)->excludes(csv);
     CLI::Option* output = app.add_option("-o,--output", file, "write to a file")
                               ->check(not_empty())
@@ -446,10 +462,9 @@ void CountOutput::add_options(CLI::App& app, const std::string& lines) {
 }
 
 std::unique_ptr<Report> CountOutput::make_report(Output& output, Subject subject) const {
-    const auto fields = separator == "\\t" ? "\t" : separator;
-    if (metric_only) return make_metric_report(output, std::move(subject), json, fields);
+    if (metric_only) return make_metric_report(output, std::move(subject), json, separator);
     if (json) return make_json_report(output, std::move(subject));
-    if (fields) return make_csv_report(output, std::move(subject), *fields);
+    if (separator) return make_csv_report(output, std::move(subject), *separator);
     return make_text_report(output, std::move(subject));
 }
 

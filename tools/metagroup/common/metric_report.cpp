@@ -70,11 +70,11 @@ class MetricText final : public MetricReport {
   private:
     // A time or a place, in front.
     std::string front(std::string_view text, int width) const {
-        if (separator_) return std::string(text) + *separator_;
+        if (separator_) return csv_field(text, *separator_) + *separator_;
         return fmt::format("{:<{}} ", text, width);
     }
     std::string cell(std::string_view text, std::size_t column) const {
-        if (separator_) return fmt::format("{}{}", text, *separator_);
+        if (separator_) return csv_field(text, *separator_) + *separator_;
         return fmt::format("{:>{}} ", text, std::max<std::size_t>(8, label(column).size()));
     }
     bool has_places() const { return !subject().rows.places().front().name.empty(); }

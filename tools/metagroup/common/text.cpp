@@ -133,6 +133,15 @@ std::string with_unit(std::chrono::nanoseconds time) {
     return fmt::format("{:.4g} s", ns / 1e9);
 }
 
+std::string csv_field(std::string_view text, std::string_view separator) {
+    if (text.find(separator) == text.npos && text.find_first_of("\"\r\n") == text.npos)
+        return std::string(text);
+    std::string quoted = "\"";
+    for (const char c : text)
+        quoted.append(c == '"' ? 2 : 1, c);
+    return quoted + '"';
+}
+
 Output::Output(const std::string& path, bool append, Stream stream) : name_(path), stream_(stream) {
     if (path.empty()) {
         name_ = stream == Stream::output ? "standard output" : "standard error";

@@ -40,6 +40,9 @@ void append_decimal(std::string& text, double value, unsigned decimals, std::siz
 // 12.3M. Larger numbers have an exponent.
 std::string short_number(double value);
 
+// A field of CSV: quoted as in RFC 4180 where the text has the separator in it.
+std::string csv_field(std::string_view text, std::string_view separator);
+
 // In the unit that fits: 250 us, 1.5 s.
 std::string with_unit(std::chrono::nanoseconds time);
 

@@ -159,7 +159,9 @@ std::vector<PhaseRow> phases_of(const Timeline& timeline, double seconds) {
 template <typename... Fields>
 void put_csv(std::string& text, const std::string& separator, const Fields&... fields) {
     text += fmt::format(
-        "{}\n", fmt::join(std::vector<std::string>{fmt::format("{}", fields)...}, separator));
+        "{}\n",
+        fmt::join(std::vector<std::string>{csv_field(fmt::format("{}", fields), separator)...},
+                  separator));
 }
 
 void put_json(std::string& text, const nlohmann::ordered_json& line) {
