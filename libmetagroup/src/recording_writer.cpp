@@ -89,7 +89,8 @@ struct RecordingWriter::State {
 RecordingWriter::State::State(const std::string& path, const Options& given)
     : name(path), options(given) {
     options.events = with_attributes_of_stream(given);
-    file = detail::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+    // Counts of all CPUs are not for all users.
+    file = detail::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file) fail();
     header.magic = kMagic;
     header.size = sizeof(header);

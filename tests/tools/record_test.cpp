@@ -110,6 +110,15 @@ TEST_CASE("record refuses what it cannot do, and keeps the recording") {
     CHECK_FALSE(std::filesystem::exists(here.tree.path("perf.data.old")));
 }
 
+TEST_CASE("A recording can be read by its owner only") {
+    const Directory here;
+    REQUIRE(here.run("umask 0; " METAGROUP_TOOL " record -e cpu-clock --duration 10ms").status ==
+            0);
+    using std::filesystem::perms;
+    CHECK(std::filesystem::status(here.tree.path("perf.data")).permissions() ==
+          (perms::owner_read | perms::owner_write));
+}
+
 TEST_CASE("record keeps the recordings before it unless it has samples") {
     const Directory here;
     REQUIRE(here.record("--duration 50ms").status == 0);
