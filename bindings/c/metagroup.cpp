@@ -72,6 +72,13 @@ int no_record() noexcept {
     return fail(EINVAL, "there is no such record");
 }
 
+// For functions that return no int: the value that they return in case of an error.
+template <class Value>
+Value no_item(Value value) noexcept {
+    fail(EINVAL, "there is no such member, event, record, deadline or sample");
+    return value;
+}
+
 // Runs `body`, and returns what it returns, or -1 after an exception.
 template <std::invocable Body>
 int guard(Body&& body) noexcept try {
@@ -205,24 +212,25 @@ int metagroup_group_get_group(const metagroup_group* group, size_t member) {
 }
 
 size_t metagroup_group_get_event_count(const metagroup_group* group, size_t member) {
-    return member < group->group.members().size() ? group->group.events(member).size() : 0;
+    return member < group->group.members().size() ? group->group.events(member).size()
+                                                  : no_item(std::size_t{0});
 }
 
 const char* metagroup_group_get_event_name(const metagroup_group* group, size_t member,
                                            size_t event) {
     const EventSpec* spec = event_of(*group, member, event);
-    return spec ? spec->name.c_str() : nullptr;
+    return spec ? spec->name.c_str() : no_item<const char*>(nullptr);
 }
 
 const char* metagroup_group_get_event_unit(const metagroup_group* group, size_t member,
                                            size_t event) {
     const EventSpec* spec = event_of(*group, member, event);
-    return spec ? spec->unit.c_str() : nullptr;
+    return spec ? spec->unit.c_str() : no_item<const char*>(nullptr);
 }
 
 double metagroup_group_get_event_scale(const metagroup_group* group, size_t member, size_t event) {
     const EventSpec* spec = event_of(*group, member, event);
-    return spec ? spec->scale : 1.0;
+    return spec ? spec->scale : no_item(1.0);
 }
 
 int metagroup_group_enable(metagroup_group* group) {
@@ -273,7 +281,7 @@ int metagroup_snapshot_get_status(const metagroup_snapshot* snapshot, size_t rec
 
 uint64_t metagroup_snapshot_get_time_ns(const metagroup_snapshot* snapshot, size_t record) {
     const auto found = record_of(*snapshot, record);
-    return found ? found->time_ns() : 0;
+    return found ? found->time_ns() : no_item(std::uint64_t{0});
 }
 
 int metagroup_snapshot_get_count(const metagroup_snapshot* snapshot, size_t record, size_t event,
@@ -329,11 +337,13 @@ int metagroup_stream_stop(metagroup_stream* stream) {
 }
 
 uint64_t metagroup_stream_get_time_ns(const metagroup_stream* stream, size_t deadline) {
-    return deadline < stream->deadlines.size() ? stream->deadlines[deadline].time_ns() : 0;
+    return deadline < stream->deadlines.size() ? stream->deadlines[deadline].time_ns()
+                                               : no_item(std::uint64_t{0});
 }
 
 size_t metagroup_stream_get_size(const metagroup_stream* stream, size_t deadline) {
-    return deadline < stream->deadlines.size() ? stream->deadlines[deadline].size() : 0;
+    return deadline < stream->deadlines.size() ? stream->deadlines[deadline].size()
+                                               : no_item(std::size_t{0});
 }
 
 int metagroup_stream_get_member(const metagroup_stream* stream, size_t deadline, size_t sample) {
@@ -348,7 +358,7 @@ int metagroup_stream_get_cpu(const metagroup_stream* stream, size_t deadline, si
 
 uint64_t metagroup_stream_get_lost(const metagroup_stream* stream, size_t deadline, size_t sample) {
     const Sample* found = sample_of(*stream, deadline, sample);
-    return found ? found->lost() : 0;
+    return found ? found->lost() : no_item(std::uint64_t{0});
 }
 
 int metagroup_stream_get_count(const metagroup_stream* stream, size_t deadline, size_t sample,

@@ -6,7 +6,7 @@
  *
  * Functions that can fail return NULL or -1, set errno, and leave a message that names what
  * failed, the reason and the remedy; see metagroup_error_message(). Programming errors, such as an
- * index out of range or NULL for a text, give EINVAL.
+ * index out of range or NULL for a text, give EINVAL: also functions that return 0 or 1 then.
  *
  * Objects belong to the caller, who frees each with the function beside its constructor, which
  * ignores NULL. One thread at a time may use an object.

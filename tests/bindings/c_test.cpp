@@ -159,6 +159,27 @@ TEST_CASE("A record that is not there is an error") {
     REQUIRE(metagroup_snapshot_get_time_ns(snapshot.get(), beyond) == 0);
 }
 
+TEST_CASE("An index out of range gives EINVAL, whatever a function returns") {
+    const auto group = open(config_of("cpu-clock"));
+    const auto snapshot = read(group);
+    const Stream stream(metagroup_stream_start(group.get(), 10'000'000, 0));
+    REQUIRE(stream);
+    const auto refused = [](const auto& call) {
+        errno = 0;
+        call();
+        return errno == EINVAL;
+    };
+    CHECK(refused([&] { return metagroup_group_get_event_count(group.get(), 999); }));
+    CHECK(refused([&] { return metagroup_group_get_event_name(group.get(), 0, 1); }));
+    CHECK(refused([&] { return metagroup_group_get_event_unit(group.get(), 999, 0); }));
+    CHECK(refused([&] { return metagroup_group_get_event_scale(group.get(), 0, 1); }));
+    CHECK_FALSE(refused([&] { return metagroup_group_get_event_scale(group.get(), 0, 0); }));
+    CHECK(refused([&] { return metagroup_snapshot_get_time_ns(snapshot.get(), 999); }));
+    CHECK(refused([&] { return metagroup_stream_get_time_ns(stream.get(), 0); }));
+    CHECK(refused([&] { return metagroup_stream_get_size(stream.get(), 0); }));
+    CHECK(refused([&] { return metagroup_stream_get_lost(stream.get(), 0, 0); }));
+}
+
 TEST_CASE("A stream has samples of all members at multiples of its period") {
     const auto group = open(config_of("context-switches"));
     constexpr std::uint64_t period = 2'000'000;
