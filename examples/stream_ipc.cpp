@@ -31,11 +31,11 @@ int main(int argc, char** argv) try {
             for (const metagroup::Sample& sample : deadline) {
                 Cpu& cpu = cpus[sample.index()];
                 cpu.lost += sample.lost();
-                if (sample.lost() > 0) continue;
-                ++cpu.samples;
-                const auto cycles = *sample.raw(0) - std::exchange(cpu.cycles, *sample.raw(0));
-                const auto done = *sample.raw(1) - std::exchange(cpu.instructions, *sample.raw(1));
-                if (cycles == 0) continue;  // idle
+                const auto all_cycles = sample.raw(0), all_done = sample.raw(1);
+                if (!all_cycles || !all_done) continue;
+                const auto cycles = *all_cycles - std::exchange(cpu.cycles, *all_cycles);
+                const auto done = *all_done - std::exchange(cpu.instructions, *all_done);
+                if (cpu.samples++ == 0 || cycles == 0) continue;  // since the start, or idle
                 const double ratio = double(done) / double(cycles);
                 cpu.lowest = std::min(cpu.lowest, ratio);
                 cpu.highest = std::max(cpu.highest, ratio);
