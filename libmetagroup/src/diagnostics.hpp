@@ -52,12 +52,14 @@ struct Circumstances {
     bool cgroup = false;            ///< counted for a cgroup only
     bool filtered = false;          ///< the event has modifiers that exclude something
     std::optional<int> paranoid{};  ///< kernel.perf_event_paranoid, if it can be read
+    bool seccomp = false;           ///< a filter of system calls is in force
+    bool user_namespace = false;    ///< the process is in one, whose privileges do not count
     std::optional<std::string>
         online{};              ///< the CPUs online, if known and `cpu` is not one of them
     bool possible = true;      ///< the machine has `cpu`, or that is not known
     std::size_t fd_limit = 0;  ///< RLIMIT_NOFILE, soft
     std::size_t fd_max = 0;    ///< RLIMIT_NOFILE, hard
-    std::string path{};        ///< of the device
+    std::string path{};        ///< of the device or cgroup
     std::uint32_t reason = 0;  ///< PERF_METAGROUP_REASON_*, if something is blamed
     std::size_t limit = 0;     ///< members that a meta-group can have
     std::size_t bytes = 0;     ///< of the buffer or ring

@@ -57,6 +57,9 @@ constexpr auto cpu_missing = [](const Circumstances& c) { return !c.possible; };
 constexpr auto cpu_not_online = [](const Circumstances& c) { return c.online.has_value(); };
 // Level 3, a patch of Debian, demands CAP_SYS_ADMIN.
 constexpr auto beyond_perfmon = [](const Circumstances& c) { return c.paranoid > 2; };
+constexpr auto by_seccomp = [](const Circumstances& c) { return c.seccomp; };
+constexpr auto by_namespace = [](const Circumstances& c) { return c.user_namespace; };
+constexpr auto is_list = [](const Circumstances& c) { return c.path.find(',') != c.path.npos; };
 constexpr auto is_sibling = [](const Circumstances& c) { return c.index > 0; };
 constexpr auto for_cgroup = [](const Circumstances& c) { return c.cgroup; };
 constexpr auto is_filtered = [](const Circumstances& c) { return c.filtered; };
@@ -93,6 +96,20 @@ constexpr std::array rules = {
          "leave it out", cpu_missing),
     Rule(open_event, {}, cpu_offline, "CPU {cpu} is not online (online: {online})",
          "leave it out, or bring it online", cpu_not_online),
+    // perf itself refuses with EACCES.
+    Rule(
+        open_event, {EPERM, ENOSYS}, no_perf_permission,
+        "not permitted: a filter of system calls (seccomp) refuses perf_event_open(2), as those of "
+        "containers do",
+        "run it outside of the container, or let its filter pass the call (--cap-add PERFMON, or "
+        "--security-opt seccomp=PROFILE)",
+        by_seccomp),
+    Rule(open_event, {EACCES, EPERM}, no_perf_permission,
+         "not permitted: kernel.perf_event_paranoid is {paranoid}, and the privileges of this user "
+         "namespace do not count",
+         "run it outside, with privileges of the first user namespace, or allow it for all users "
+         "there with \"sysctl kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
+         by_namespace),
     Rule(open_event, {EACCES, EPERM}, no_perf_permission,
          "not permitted: kernel.perf_event_paranoid is {paranoid}",
          "give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM and \"sysctl "
@@ -238,6 +255,9 @@ constexpr std::array rules = {
          "mount -t cgroup2 none /sys/fs/cgroup"),
     Rule(open_cgroup, {EXDEV}, no_cgroup, "it is outside of the cgroups",
          "name one below that directory; see systemd-cgls for what there is"),
+    Rule(open_cgroup, {ENOENT, ENOTDIR}, no_cgroup,
+         "it is a list, and all events are of one cgroup", "name one, and count once for each",
+         is_list),
     Rule(open_cgroup, {ENOENT, ENOTDIR}, no_cgroup, "there is no such directory",
          "see systemd-cgls for what there is"),
     Rule(read_sysfs, {ENOENT}, no_sysfs, "sysfs is not mounted on /sys",

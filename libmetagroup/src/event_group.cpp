@@ -63,6 +63,8 @@ struct Place {
                              attr.exclude_host != 0 || attr.precise_ip != 0 ||
                              attr.exclude_idle != 0;
     circumstances.paranoid = paranoid_level();
+    circumstances.seccomp = if_readable([] { return detail::has_seccomp_filter(); }) == true;
+    circumstances.user_namespace = if_readable([] { return detail::in_user_namespace(); }) == true;
     const auto online = if_readable(CpuList::online);
     if (online && !online->contains(place.cpu)) {
         circumstances.online = online->to_string();

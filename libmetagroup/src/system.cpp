@@ -10,6 +10,7 @@
 #include <ctime>
 #include <filesystem>
 #include <memory>
+#include <sstream>
 #include <system_error>
 
 #include "format.hpp"
@@ -47,6 +48,20 @@ std::optional<std::string> read_file(const std::string& path, Call call) {
         text.append(chunk.data(), static_cast<std::size_t>(got));
     text.erase(text.find_last_not_of(" \t\r\n") + 1);
     return text;
+}
+
+bool has_seccomp_filter(const std::string& proc) {
+    return read_file(proc + "/status").value_or("").find("\nSeccomp:\t2") != std::string::npos;
+}
+
+bool in_user_namespace(const std::string& proc) {
+    std::istringstream map(read_file(proc + "/uid_map").value_or("0 0 4294967295"));
+    std::uint64_t inside = 0;
+    std::uint64_t outside = 0;
+    std::uint64_t count = 0;
+    map >> inside >> outside >> count;
+    // Only the first namespace maps the whole range of numbers to itself.
+    return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
 std::vector<std::string> list_directory(const std::string& path) {
@@ -88,7 +103,7 @@ UniqueFd open_cgroup(const std::string& name, const std::string& root) {
         error = errno;
     }
     throw_error(Call::open_cgroup, error,
-                detail::format("cannot open cgroup \"{}\" below {}", name, root));
+                detail::format("cannot open cgroup \"{}\" below {}", name, root), {.path = name});
 }
 
 }  // namespace metagroup::detail

@@ -43,6 +43,13 @@ bool is_file_name(std::string_view name);
 /// Throws the Error of `call` if it exists and cannot be read.
 std::optional<std::string> read_file(const std::string& path, Call call = Call::any);
 
+/// True if a filter of system calls (seccomp) is in force, as in containers.
+bool has_seccomp_filter(const std::string& proc = "/proc/self");
+
+/// True if the process is in another user namespace than the first: its capabilities are none for
+/// the kernel's perf events.
+bool in_user_namespace(const std::string& proc = "/proc/self");
+
 /// The names in a directory, sorted, without those that begin with a dot; none if it cannot be
 /// read.
 std::vector<std::string> list_directory(const std::string& path);

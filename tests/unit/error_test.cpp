@@ -71,6 +71,16 @@ TEST_CASE("a refused permission names the sysctl with its value and the capabili
 }
 
 TEST_CASE("where CAP_PERFMON is not enough the remedy lowers the sysctl, too") {
+    CHECK_THAT(open_text(EPERM, {.paranoid = 2, .seccomp = true}),
+               ContainsSubstring("seccomp") && ContainsSubstring("container") &&
+                   !ContainsSubstring("paranoid"));
+    CHECK_THAT(open_text(ENOSYS, {.seccomp = true}),
+               ContainsSubstring("seccomp") && !ContainsSubstring("CONFIG_PERF_EVENTS"));
+    CHECK_THAT(open_text(ENOSYS), ContainsSubstring("CONFIG_PERF_EVENTS"));
+    CHECK_THAT(open_text(EACCES, {.paranoid = 2, .seccomp = true}),
+               ContainsSubstring("kernel.perf_event_paranoid is 2"));
+    CHECK_THAT(open_text(EACCES, {.paranoid = 2, .user_namespace = true}),
+               ContainsSubstring("first user namespace") && !ContainsSubstring("setcap"));
     const auto lower = ContainsSubstring("\"sysctl kernel.perf_event_paranoid=2\"");
     CHECK_THAT(open_text(EACCES, {.paranoid = 3}), lower);
     CHECK_THAT(open_text(EACCES, {.paranoid = 2}), !lower);

@@ -206,6 +206,26 @@ TEST_CASE("A cgroup is found by its path, with the root or without") {
     CHECK(open_cgroup(tree.path("system.slice"), tree.path()));
 }
 
+TEST_CASE("A list of cgroups is refused as such, unless a cgroup has that name") {
+    TempTree tree;
+    tree.file("a/x", "").file("b,c/x", "");
+    CHECK_THAT(error_from([&] { open_cgroup("a,b", tree.path()); }).what(),
+               ContainsSubstring("one cgroup") && ContainsSubstring("once for each"));
+    CHECK(open_cgroup("b,c", tree.path()));
+}
+
+TEST_CASE("Filters of system calls and user namespaces are found out") {
+    TempTree tree;
+    tree.file("status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
+    tree.file("uid_map", "         0       1000          1\n");
+    CHECK(has_seccomp_filter(tree.path()));
+    CHECK(in_user_namespace(tree.path()));
+    tree.file("status", "Name:\tx\nSeccomp:\t0\nSeccomp_filters:\t0\n");
+    tree.file("uid_map", "         0          0 4294967295\n");
+    CHECK_FALSE(has_seccomp_filter(tree.path()));
+    CHECK_FALSE(in_user_namespace(tree.path()));
+}
+
 TEST_CASE("A cgroup that is not there is named, with where cgroups are") {
     TempTree tree;
     const auto error = error_from([&] { open_cgroup("system.slcie", tree.path()); });

@@ -92,8 +92,7 @@ void query_as_newer_program(const Device& device) {
 // Checks of what works on this machine: each is tried.
 class Checks {
   public:
-    // `filtered`: seccomp may refuse system calls.
-    Checks(const std::string& device, bool filtered);
+    explicit Checks(const std::string& device);
 
     const Json& all() const { return all_; }
     // True if the default events can be counted on all CPUs.
@@ -107,7 +106,6 @@ class Checks {
     void check_backends(MetaGroup::Options options);
     void check_module(const std::string& device);
 
-    bool filtered_;
     Json all_ = Json::array();
     Json backends_{{"available", Json::array()}, {"auto", nullptr}, {"reason", ""}};
     bool counting_works_ = false;
@@ -122,13 +120,6 @@ bool Checks::check(const std::string& what, const Action& action) {
     } catch (const Error& error) {
         why = error.failed() + ": " + error.reason();
         remedy = error.remedy();
-        // perf itself refuses with EACCES.
-        if (filtered_ && error.code().value() == EPERM) {
-            why += "; or the filter of system calls (seccomp) refuses it";
-            remedy.insert(0,
-                          "let the filter allow perf_event_open(2), as with docker's --cap-add "
-                          "PERFMON; else ");
-        }
     } catch (const std::exception& error) {
         why = error.what();
     }
@@ -136,7 +127,7 @@ bool Checks::check(const std::string& what, const Action& action) {
     return why.empty();
 }
 
-Checks::Checks(const std::string& device, bool filtered) : filtered_(filtered) {
+Checks::Checks(const std::string& device) {
     MetaGroup::Options clock;
     clock.groups = metagroup::parse_events("cpu-clock");
     clock.cpus = cpus_online();
@@ -215,7 +206,7 @@ int info(const InfoOptions& options) {
                 {"module", module_facts(options.device)},
                 {"sets", set_facts()},
                 {"pmus", pmu_facts()}};
-    const Checks checks(options.device, report["privileges"]["seccomp"] == "filter");
+    const Checks checks(options.device);
     report["backends"] = checks.backends();
     report["checks"] = checks.all();
     const auto replace = Json::error_handler_t::replace;
