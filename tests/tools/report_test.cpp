@@ -65,6 +65,12 @@ show('again');
 
 }  // namespace
 
+TEST_CASE("The recording of report may be an option, as in perf report") {
+    const Recorded recorded;
+    CHECK(tool_output("report -i " + recorded.path) == tool_output("report " + recorded.path));
+    tool_fails("report", {"recording"});
+}
+
 TEST_CASE("report adds up the counts of each CPU", "[no-module]") {
     const auto lines = report(Recorded(), "-A");
     for (std::size_t cpu = 0; cpu < 3; ++cpu) {

@@ -62,7 +62,8 @@ void ReportOptions::add_to(CLI::App& app) {
     app.add_option("--html", html, "the same as a page that can be zoomed")
         ->check(not_empty())
         ->type_name("FILE");
-    app.add_option("recording", recording.file, "a perf.data file with counts in its samples")
+    app.add_option("-i,--input,recording", recording.file,
+                   "a perf.data file with counts in its samples")
         ->required()
         ->check(not_empty())
         ->type_name("FILE");
