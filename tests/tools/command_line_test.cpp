@@ -40,6 +40,16 @@ TEST_CASE("An unknown option is named, with a similar one") {
     tool_fails("list one two", {"\"two\""});
 }
 
+TEST_CASE("Options that choose tasks are refused with the remedy") {
+    for (const char* option : {"-p 1", "--pid=1", "-t 1", "-u root"})
+        for (const char* subcommand : {"stat", "record"})
+            tool_fails(std::string(subcommand) + " -e dummy " + option + " -- true",
+                       {"all tasks", "-G CGROUP", "perf stat"});
+    tool_fails("top -p 1", {"all tasks"});
+    CHECK_THAT(tool_output("stat --help"), !ContainsSubstring("--pid"));
+    CHECK_THAT(tool_output("complete -- stat --pi"), !ContainsSubstring("--pid"));
+}
+
 TEST_CASE("Empty values are refused: mostly they are unset variables") {
     for (const char* option : {"--event", "--cpu", "--cgroup", "--device", "--output",
                                "--field-separator", "--interval", "--timeout"})

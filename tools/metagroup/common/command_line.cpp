@@ -184,8 +184,27 @@ void Selection::add_set_options(CLI::App& app) {
     add_device(app, device_);
 }
 
+namespace {
+
+// Options of perf that choose tasks; they are not in --help.
+void refuse_tasks(CLI::App& app) {
+    for (const char* name : {"-p,--pid", "-t,--tid", "-u,--uid"})
+        app.add_option_function<std::string>(
+               name, [](const std::string&) {}, "")
+            ->check(CLI::Validator(
+                [](const std::string&) -> std::string {
+                    return "all tasks of the CPUs are counted; use -G CGROUP for those of a "
+                           "cgroup, or perf stat for those of a process";
+                },
+                ""))
+            ->group("");
+}
+
+}  // namespace
+
 void Selection::add_options(CLI::App& app) {
     add_set_options(app);
+    refuse_tasks(app);
     app.add_option("-G,--cgroup", cgroup_,
                    "count only while tasks of this cgroup run, as in system.slice/cron.service")
         ->check(not_empty());
