@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 // metagroup export, scraped like Prometheus.
 #include <netdb.h>
+#include <sys/socket.h>
 
 #include <future>
 #include <metagroup/version.hpp>
 #include <set>
 
+#include "export/accept.hpp"
 #include "export/counters.hpp"
 #include "export/labels.hpp"
 #include "export/scrape.hpp"
@@ -126,6 +128,44 @@ TEST_CASE("A client that accepts OpenMetrics gets it") {
                            ContainsSubstring("\nmetagroup_events_total{") &&
                            ContainsSubstring("# TYPE metagroup_sweep_skew_seconds histogram\n"));
     CHECK(answer.ends_with("\n# EOF\n"));
+}
+
+TEST_CASE("The format is the one that the client weighs most", "[no-module]") {
+    using tool::Format;
+    const auto text = GENERATE(
+        "", "*/*", "text/plain;q=0.9, application/openmetrics-text;q=0.1",
+        "application/openmetrics-text;q=0", "application/openmetrics-text; q=0.0,*/*;q=0.1",
+        "text/plain, Application/OpenMetrics-Text;version=1.0.0;q=0.999", "text/html");
+    CAPTURE(text);
+    CHECK(tool::format_for(text) == Format::text);
+    const auto open_metrics =
+        GENERATE("application/openmetrics-text", "application/openmetrics-text;q=0.5,*/*;q=0.1",
+                 "text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=0.0.1;q=0.75",
+                 "text/plain , application/openmetrics-text",
+                 "*/*;q=0.2,\tapplication/OPENMETRICS-text;Q=0.3");
+    CAPTURE(open_metrics);
+    CHECK(tool::format_for(open_metrics) == Format::open_metrics);
+}
+
+TEST_CASE("Whole requests get in while many clients wait with half of theirs") {
+    Pty exporter({"/bin/sh", "-c",
+                  "ulimit -n 40; exec " METAGROUP_TOOL
+                  " export -e cpu-clock -C 0 --listen 127.0.0.1:0"});
+    std::string line;
+    REQUIRE(exporter.shows("/metrics", &line));
+    std::smatch found;
+    REQUIRE(std::regex_search(line, found, std::regex(":(\\d+)/metrics")));
+    const auto port = static_cast<std::uint16_t>(std::stoi(found[1]));
+    constexpr std::string_view kHalf = "GET /metrics HTTP/1.1\r\nHost: ";
+    std::vector<metagroup::detail::UniqueFd> clients;
+    for (int i = 0; i < 60; ++i) {
+        clients.push_back(connection("127.0.0.1", port));
+        REQUIRE(::send(clients.back().get(), kHalf.data(), kHalf.size(), MSG_NOSIGNAL) > 0);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 10; ++i)
+        CHECK(samples_of(get(port, {})).contains(clock_of(0)));
+    CHECK(std::chrono::steady_clock::now() - begin < 8s);
 }
 
 TEST_CASE("Only the metrics are served") {

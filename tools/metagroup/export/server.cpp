@@ -41,8 +41,31 @@ MHD_Result answer(const Server::Page& page, MHD_Connection* connection, std::str
                  format == Format::text ? kText : kOpenMetrics);
 }
 
+int descriptor_of(MHD_Connection* connection) {
+    return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
+}
+
+}  // namespace
+
+struct Server::Service {
+    const Page& page;
+    Connections connections;
+};
+
+namespace {
+
+// Of the library, when a connection begins and ends.
+void notify(void* service, MHD_Connection* connection, void** /*state*/,
+            MHD_ConnectionNotificationCode code) {
+    Connections& connections = static_cast<Server::Service*>(service)->connections;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED)
+        connections.opened(descriptor_of(connection));
+    else
+        connections.closed(descriptor_of(connection));
+}
+
 // Of the library, for each request: once with its headers, once at its end.
-MHD_Result handle(void* page, MHD_Connection* connection, const char* path, const char* method,
+MHD_Result handle(void* service, MHD_Connection* connection, const char* path, const char* method,
                   const char* /*version*/, const char* /*upload*/, std::size_t* upload_size,
                   void** state) {
     static char seen;
@@ -51,8 +74,10 @@ MHD_Result handle(void* page, MHD_Connection* connection, const char* path, cons
         *upload_size = 0;
         return MHD_YES;
     }
+    auto& [page, connections] = *static_cast<Server::Service*>(service);
+    connections.served(descriptor_of(connection));
     try {
-        return answer(*static_cast<const Server::Page*>(page), connection, path, method);
+        return answer(page, connection, path, method);
     } catch (const std::exception& error) {
         std::fprintf(stderr, "metagroup: %s\n", error.what());
         return reply(connection, MHD_HTTP_INTERNAL_SERVER_ERROR, "see the log of the exporter\n");
@@ -60,11 +85,6 @@ MHD_Result handle(void* page, MHD_Connection* connection, const char* path, cons
 }
 
 }  // namespace
-
-Format format_for(const std::string& accept) {
-    return accept.find("application/openmetrics-text") == accept.npos ? Format::text
-                                                                      : Format::open_metrics;
-}
 
 // The library would close the socket, which is the listener's.
 void Server::Stop::operator()(MHD_Daemon* daemon) const {
@@ -76,12 +96,16 @@ Server::Server(std::vector<Listener> listeners, Page page)
     : listeners_(std::move(listeners)), page_(std::move(page)) {
     // Clients that are slow or many keep nothing from the others.
     constexpr unsigned kSeconds = 30;
-    constexpr unsigned kConnections = 64;
+    const std::size_t limit = connection_limit(listeners_.size());
     for (const Listener& listener : listeners_) {
+        // The library accepts several before it closes those that were shut.
+        services_.push_back(std::make_unique<Service>(page_, Connections(limit * 3 / 4)));
         MHD_Daemon* const daemon = MHD_start_daemon(
-            MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, nullptr, nullptr, &handle, &page_,
-            MHD_OPTION_LISTEN_SOCKET, listener.socket.get(), MHD_OPTION_CONNECTION_TIMEOUT,
-            kSeconds, MHD_OPTION_CONNECTION_LIMIT, kConnections, MHD_OPTION_END);
+            MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, nullptr, nullptr, &handle,
+            services_.back().get(), MHD_OPTION_LISTEN_SOCKET, listener.socket.get(),
+            MHD_OPTION_CONNECTION_TIMEOUT, kSeconds, MHD_OPTION_CONNECTION_LIMIT,
+            static_cast<unsigned>(limit), MHD_OPTION_NOTIFY_CONNECTION, &notify,
+            services_.back().get(), MHD_OPTION_END);
         if (daemon == nullptr)
             throw std::runtime_error(fmt::format("cannot serve {}", listener.url));
         daemons_.emplace_back(daemon);

@@ -7,22 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "export/accept.hpp"
+#include "export/connections.hpp"
 #include "export/listener.hpp"
 
 struct MHD_Daemon;
 
 namespace tool {
 
-enum class Format { text, open_metrics };
-
-// The format that a client accepts by this header.
-Format format_for(const std::string& accept);
-
 class Server {
   public:
     // A thread for each listener calls `page` for each request. \throws std::runtime_error.
     using Page = std::function<std::string(Format)>;
     Server(std::vector<Listener> listeners, Page page);
+
+    struct Service;  // of one listener
 
   private:
     struct Stop {
@@ -31,6 +30,7 @@ class Server {
 
     std::vector<Listener> listeners_;
     Page page_;
+    std::vector<std::unique_ptr<Service>> services_;
     std::vector<std::unique_ptr<MHD_Daemon, Stop>> daemons_;
 };
 
