@@ -5,6 +5,7 @@
 
 #include "format.hpp"
 #include "ioctl.hpp"
+#include "missing_module.hpp"
 #include "system.hpp"
 
 namespace metagroup {
@@ -34,10 +35,15 @@ void check_member(int result, std::string_view verb, std::uint32_t member) {
 Device Device::open(const std::string& path) {
     detail::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
     auto info = sized<perf_metagroup_info>();
-    if (!fd || device_ioctl(fd, PERF_METAGROUP_IOC_INFO, &info) != 0)
-        detail::throw_error(Call::open_device, errno, detail::format("cannot open {}", path),
-                            {.path = path});
-    return Device(std::move(fd));
+    if (fd && device_ioctl(fd, PERF_METAGROUP_IOC_INFO, &info) == 0) return Device(std::move(fd));
+    const int error = errno;
+    const std::string failed = detail::format("cannot open {}", path);
+    const bool missing = error == ENOENT || error == ENXIO || error == ENODEV;
+    if (missing && path == PERF_METAGROUP_DEVICE) {
+        const detail::Diagnosis why = detail::missing_module();
+        throw Error(why.cause, error, {failed, why.reason, why.remedy});
+    }
+    detail::throw_error(Call::open_device, error, failed, {.path = path});
 }
 
 Device::Device(int fd) : Device(detail::UniqueFd(fd)) {}

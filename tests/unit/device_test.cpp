@@ -6,6 +6,8 @@
 #include "fake_module.hpp"
 #include "helpers.hpp"
 #include "metagroup/mapping.hpp"
+#include "missing_module.hpp"
+#include "support/temp_tree.hpp"
 
 using namespace metagroup::detail;
 using namespace metagroup::test;
@@ -16,6 +18,33 @@ TEST_CASE("a missing device names the module") {
     CHECK(error.cause() == Cause::no_module);
     CHECK(error.code().value() == ENOENT);
     CHECK_THAT(error.remedy(), ContainsSubstring("modprobe perf_metagroup"));
+}
+
+TEST_CASE("a device that is not there is explained, with the commands that mend it") {
+    TempTree tree;
+    const ModulePaths paths{tree.path("sys"), tree.path("lib"), tree.path("dkms"),
+                            tree.path("lockdown")};
+    const auto expect = [&](const char* reason, const char* remedy) {
+        const Diagnosis why = missing_module("6.1.0-2-amd64", paths);
+        CHECK(why.cause == Cause::no_module);
+        CHECK_THAT(why.reason, ContainsSubstring(reason));
+        CHECK_THAT(why.remedy, ContainsSubstring(remedy));
+    };
+    expect("kept from this container", "on the host (modprobe perf_metagroup)");
+    tree.file("lib/6.1.0-2-amd64/modules.dep", "kernel/x.ko:\n");
+    expect("not installed", "perf-metagroup-dkms");
+    tree.file("dkms/perf-metagroup/x", "");
+    expect("not built for this kernel, 6.1.0-2-amd64", "linux-headers-6.1.0-2-amd64");
+    tree.file("lib/6.1.0-1-amd64/modules.dep", "updates/dkms/perf_metagroup.ko.xz:\n");
+    expect("installed for 6.1.0-1-amd64 only", "dkms autoinstall");
+    tree.file("lib/6.1.0-2-amd64/modules.dep", "updates/perf_metagroup.ko:\n");
+    CHECK(missing_module("6.1.0-2-amd64", paths).reason ==
+          "the module perf_metagroup is not loaded");
+    expect("not loaded", "load the module (modprobe perf_metagroup)");
+    tree.file("lockdown", "none [integrity] confidentiality\n");
+    expect("signed modules only", "mokutil --import");
+    tree.file("sys/perf_metagroup/version", "1");
+    expect("is loaded, but its device is kept", "--device /dev/perf_metagroup");
 }
 
 TEST_CASE("another file is not the device") {

@@ -165,6 +165,7 @@ TEST_CASE("a failed call of the device or of a file has its cause and text") {
         {Call::open_device, ENOENT, Cause::no_module, "modprobe perf_metagroup"},
         {Call::open_device, ENXIO, Cause::no_module, "modprobe perf_metagroup"},
         {Call::open_device, EACCES, Cause::no_device_permission, "no permission"},
+        {Call::open_device, EPERM, Cause::no_device_permission, "--device"},
         {Call::open_device, ENOTTY, Cause::wrong_module, "/dev/x is not the device"},
         {Call::open_device, EMFILE, Cause::too_many_files, "ulimit -n"},
         {Call::open_device, EIO, Cause::other, "cannot do it"},
