@@ -99,6 +99,29 @@ TEST_CASE("The options --version and --help succeed") {
     tool_fails("", {"subcommand"});
 }
 
+TEST_CASE("Help has a line for each option, with aligned texts") {
+    for (const char* subcommand :
+         {"", "stat", "top", "list", "record", "report", "export", "set"}) {
+        const std::string text = tool_output(std::string(subcommand) + " --help");
+        CAPTURE(text);
+        CHECK_THAT(text, !ContainsSubstring("Excludes") && !ContainsSubstring("Needs:") &&
+                             !ContainsSubstring("Option Group"));
+        std::size_t column = 0;
+        for (const std::string& line : split(text, '\n')) {
+            if (!line.starts_with("  -") && !line.starts_with("      --")) continue;
+            const std::size_t begin = line.find("  ", line.find("--"));
+            REQUIRE(begin != std::string::npos);
+            const std::size_t found = line.find_first_not_of(' ', begin);
+            if (column == 0) column = found;
+            CHECK(found == column);
+        }
+        CHECK(column > 0);
+    }
+    CHECK_THAT(tool_output("stat --help"),
+               ContainsSubstring("\n  -e, --event EVENTS ") &&
+                   ContainsSubstring("\n      --backend auto|module|perfd "));
+}
+
 TEST_CASE("A full disk is a failure") {
     for (const std::string& arguments : kPrinting)
         check_failure(METAGROUP_TOOL " " + arguments + " >/dev/full", "No space left");

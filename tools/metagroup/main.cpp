@@ -3,10 +3,12 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <exception>
+#include <memory>
 #include <metagroup/version.hpp>
 #include <string>
 
 #include "common/command_line.hpp"
+#include "common/help.hpp"
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "subcommands.hpp"
@@ -31,6 +33,7 @@ int main(int argc, char** argv) try {
         "Reads the performance counters of all CPUs, with one system call if the module "
         "perf_metagroup is loaded.",
         "metagroup");
+    app.formatter(std::make_shared<tool::HelpFormatter>());
     app.set_version_flag("--version", METAGROUP_VERSION_STRING);
     app.require_subcommand(1);
     app.failure_message(CLI::FailureMessage::simple);

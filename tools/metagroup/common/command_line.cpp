@@ -207,7 +207,8 @@ void Selection::add_options(CLI::App& app) {
     refuse_tasks(app);
     app.add_option("-G,--cgroup", cgroup_,
                    "count only while tasks of this cgroup run, as in system.slice/cron.service")
-        ->check(not_empty());
+        ->check(not_empty())
+        ->type_name("CGROUP");
     app.add_option("--backend", backend_, "module, perfd (one read() per CPU) or auto")
         ->check(CLI::IsMember({"auto", "module", "perfd"}))
         ->capture_default_str();

@@ -453,7 +453,8 @@ std::string separator_of(std::string& text) {
 
 void CountOutput::add_options(CLI::App& app, const std::string& lines) {
     CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator")
-                           ->transform(CLI::Validator(separator_of, ""));
+                           ->transform(CLI::Validator(separator_of, ""))
+                           ->type_name("SEPARATOR");
     app.add_flag("-j,--json", json, "a line of JSON for each " + lines)->excludes(csv);
     CLI::Option* output = app.add_option("-o,--output", file, "write to a file")
                               ->check(not_empty())
