@@ -89,6 +89,18 @@ TEST_CASE("stat prints one block for each interval") {
     CHECK(std::stod(lines[1]) < std::stod(lines[2]));
 }
 
+TEST_CASE("Intervals have an absolute start") {
+    CHECK_THAT(tool_output("stat -e dummy -I 10ms --count 1"), ContainsSubstring("# started on "));
+    const auto now = [] {
+        return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
+            .count();
+    };
+    const double before = now();
+    const double started = stat_lines("-I 10ms --count 1").back().at("self").at("started");
+    CHECK(started >= before);
+    CHECK(started <= now());
+}
+
 TEST_CASE("A bare number of an interval is milliseconds") {
     const double seconds = stat_lines("-I 50 --count 1").at(0).at("interval");
     CHECK(seconds >= 0.05);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "common/count_report.hpp"
 
+#include <fmt/chrono.h>
 #include <fmt/compile.h>
 #include <fmt/format.h>
 
@@ -79,7 +80,11 @@ class TextReport final : public Report {
             place_names_.push_back(place_column(place));
     }
 
+    void started(std::chrono::system_clock::time_point when) override { started_ = when; }
     void interval(double seconds, const Totals& totals) override {
+        if (const auto when = std::exchange(started_, std::nullopt))
+            print("# started on {:%a %b %e %H:%M:%S %Y}\n\n",
+                  fmt::localtime(std::chrono::system_clock::to_time_t(*when)));
         if (lines_ == 0) heading();
         begin_.clear();
         append_decimal(begin_, seconds, 9, 15, Digits::plain);
@@ -187,6 +192,7 @@ class TextReport final : public Report {
     std::vector<std::string> place_names_;  // by place
     std::string begin_;                     // of each row
     std::string text_;
+    std::optional<std::chrono::system_clock::time_point> started_;
     unsigned lines_ = 0;
 };
 
@@ -354,6 +360,9 @@ class JsonReport final : public Report {
                                            json_string(subject_.columns[i].event), cgroup));
     }
 
+    void started(std::chrono::system_clock::time_point when) override {
+        started_ = std::chrono::duration<double>(when.time_since_epoch()).count();
+    }
     void interval(double seconds, const Totals& totals) override {
         rows("interval", seconds, totals);
     }
@@ -362,7 +371,8 @@ class JsonReport final : public Report {
     }
     void overhead(const Overhead& overhead) override {
         Json line{{"self",
-                   {{"backend", subject_.backend},
+                   {{"started", started_},
+                    {"backend", subject_.backend},
                     {"origin", subject_.origin},
                     {"sweeps", overhead.sweeps()},
                     {"deadlines", overhead.deadlines},
@@ -417,6 +427,7 @@ class JsonReport final : public Report {
     // Fragments that are the same in all lines.
     std::vector<std::string> places_;
     std::vector<std::string> columns_;
+    double started_ = 0;
     fmt::memory_buffer begin_;  // of each line
     fmt::memory_buffer text_;
 };

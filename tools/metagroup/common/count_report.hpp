@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/App.hpp>
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
@@ -28,6 +29,8 @@ class Report {
   public:
     virtual ~Report() = default;
 
+    // The time of day that intervals are relative to.
+    virtual void started(std::chrono::system_clock::time_point /*when*/) {}
     // The counts of an interval that ended so many seconds after the start.
     virtual void interval(double seconds, const Totals& totals) = 0;
     // The counts from start to end, or the means of several runs.

@@ -369,7 +369,10 @@ void Stat::run_once() {
         wait_until(Clock::now() + *options_.delay);
     }
     sweep(first_);
-    if (begin_.empty()) begin_ = first_;
+    if (begin_.empty()) {
+        begin_ = first_;
+        report_->started(std::chrono::system_clock::now());
+    }
     last_ = first_;
     if (!options_.delay) start_command();
     count();
