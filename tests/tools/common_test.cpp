@@ -22,6 +22,7 @@
 
 #include "common/aggregation.hpp"
 #include "common/count_report.hpp"
+#include "common/late_cpus.hpp"
 #include "common/process.hpp"
 #include "common/text.hpp"
 #include "common/totals.hpp"
@@ -41,6 +42,16 @@ using tool::short_number;
 using tool::Signals;
 using tool::Ticker;
 using Lines = std::vector<std::string>;
+TEST_CASE("CPUs are late if they come online while all that were online are counted") {
+    const auto list = [](const char* text) { return metagroup::CpuList::parse(text); };
+    const tool::LateCpus all(list("0-3"), list("0-3"));
+    CHECK(all.among(list("0-5,8")) == list("4-5,8"));
+    CHECK(all.among(list("0-2")).empty());
+    CHECK(tool::LateCpus(list("0,2"), list("0-3")).among(list("0-5")).empty());
+    CHECK(tool::LateCpus(list("0-7"), list("0-3")).among(list("0-7")).empty());
+    CHECK(all.message().find("CPU") == (all.among().empty() ? std::string::npos : 0));
+}
+
 TEST_CASE("A histogram without values is all zero", "[no-module]") {
     const Histogram histogram;
     REQUIRE(histogram.quantile(0.5) == 0);

@@ -96,6 +96,7 @@ TEST_CASE("A scrape has each event of each CPU, in base units") {
     }
     CHECK(samples.at("metagroup_event_running_seconds_total{event=\"page-faults\"}") > 0);
     CHECK(samples.at("metagroup_build_info{version=\"" METAGROUP_VERSION_STRING "\"}") == 1);
+    CHECK(samples.at("metagroup_cpus_uncounted") == 0);
     CHECK(samples.at("metagroup_sweeps_total") == 1);
     CHECK(samples.at("metagroup_sweep_duration_seconds_count") == 1);
 }

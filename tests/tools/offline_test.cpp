@@ -167,3 +167,16 @@ TEST_CASE("stat names a CPU of a set that is offline at the end", "[machine]") {
             .text,
         ContainsSubstring("CPU " + number + " was offline for ") && ContainsSubstring("(offline "));
 }
+
+TEST_CASE("stat, top and export say that a CPU came online after the start", "[machine]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const std::string message =
+        "CPU " + std::to_string(metagroup::test::online_cpus().back()) + " came online";
+    const std::string online = online_file();
+    for (const std::string command :
+         {"stat -e cpu-clock -- sleep 1", "top --batch -e cpu-clock -d 100ms --count 10"})
+        CHECK_THAT(run_program("echo 0 >" + online + "; (sleep 0.5; echo 1 >" + online +
+                               ") & " METAGROUP_TOOL " " + command + "; wait")
+                       .text,
+                   ContainsSubstring(message));
+}

@@ -141,6 +141,7 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::str
                const std::string& version)
     : counters_(std::move(options)),
       cpus_(counters_.live().group().cpus()),
+      late_(cpus_),
       labels_(labels, cpus_),
       backend_(metagroup::to_string(counters_.live().group().backend())),
       sweeps_(add_counter(registry_, "metagroup_sweeps_total",
@@ -152,7 +153,12 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::str
       skew_(add_times(registry_, "metagroup_sweep_skew_seconds",
                       "Newest minus oldest record in a sweep.")),
       cpu_seconds_(
-          add_counter(registry_, "process_cpu_seconds_total", "CPU time used by this program.")) {
+          add_counter(registry_, "process_cpu_seconds_total", "CPU time used by this program.")),
+      uncounted_(prometheus::BuildGauge()
+                     .Name("metagroup_cpus_uncounted")
+                     .Help("CPUs that came online after the start, which are not counted.")
+                     .Register(registry_)
+                     .Add({})) {
     add_info(registry_, "metagroup_backend_info", "The backend that reads the counters.",
              {{"backend", backend_},
               {"origin", std::string(to_string(counters_.live().group().origin()))}});
@@ -169,6 +175,7 @@ std::string Scrape::page(Format format) {
             sweeps_.Increment();
             duration_.Observe(seconds(newest.end_ns() - newest.begin_ns()));
             skew_.Observe(seconds(newest.skew_ns()));
+            uncounted_.Set(static_cast<double>(late_.among().size()));
         } catch (const std::system_error& error) {
             std::fprintf(stderr, "metagroup: %s\n", error.what());
             failures_.Increment();

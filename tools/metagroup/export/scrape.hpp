@@ -3,6 +3,7 @@
 #pragma once
 
 #include <prometheus/counter.h>
+#include <prometheus/gauge.h>
 #include <prometheus/histogram.h>
 #include <prometheus/metric_family.h>
 #include <prometheus/registry.h>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/late_cpus.hpp"
 #include "export/counters.hpp"
 #include "export/labels.hpp"
 #include "export/server.hpp"
@@ -42,6 +44,7 @@ class Scrape {
     std::mutex mutex_;
     Counters counters_;
     metagroup::CpuList cpus_;
+    LateCpus late_;
     Labels labels_;
     std::string backend_;
     prometheus::Registry registry_;
@@ -50,6 +53,7 @@ class Scrape {
     prometheus::Histogram& duration_;
     prometheus::Histogram& skew_;
     prometheus::Counter& cpu_seconds_;
+    prometheus::Gauge& uncounted_;
 };
 
 }  // namespace tool

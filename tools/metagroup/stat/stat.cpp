@@ -21,6 +21,7 @@
 #include "common/command_line.hpp"
 #include "common/count_report.hpp"
 #include "common/intervals.hpp"
+#include "common/late_cpus.hpp"
 #include "common/metric_table.hpp"
 #include "common/process.hpp"
 #include "common/replay.hpp"
@@ -152,6 +153,7 @@ class Stat {
           requested_(options.requested_metrics()),
           selected_(options.selected(requested_)),
           group_(MetaGroup::open(selected_.options)),
+          late_(group_.cpus()),
           rows_(options.mode, group_.cpus()),
           totals_(selected_.all(group_), selected_.members(group_), rows_, !options.no_merge),
           metrics_(totals_.columns(), defined_metrics(requested_, totals_.columns())),
@@ -190,6 +192,7 @@ class Stat {
     std::vector<MeasuredMetric> requested_;
     Supported selected_;
     MetaGroup group_;
+    LateCpus late_;
     Aggregation rows_;
     Totals totals_;
     Metrics metrics_;
@@ -399,6 +402,8 @@ int Stat::run() {
     }
     report_->overhead(overhead_);
     report_lost_cpus();
+    if (const std::string late = late_.message(); !late.empty())
+        fmt::print(stderr, "metagroup: {}\n", late);
     return child_ ? child_->wait() : 0;
 }
 

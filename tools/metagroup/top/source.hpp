@@ -17,6 +17,7 @@
 
 #include "common/aggregation.hpp"
 #include "common/intervals.hpp"
+#include "common/late_cpus.hpp"
 #include "common/metric_table.hpp"
 #include "common/replay.hpp"
 #include "common/totals.hpp"
@@ -191,7 +192,9 @@ class Sampler : public Source {
     std::string name() const override;
     std::string progress() const override;
     std::uint64_t missed() const override { return overhead_.missed; }
-    std::string problem() const override { return live_.problem(); }
+    std::string problem() const override {
+        return live_.problem().empty() ? late_.message() : live_.problem();
+    }
 
   private:
     bool count();
@@ -200,6 +203,7 @@ class Sampler : public Source {
 
     metagroup::LiveGroup live_;
     metagroup::CpuList cpus_;  // also those that are offline now
+    LateCpus late_{cpus_};
     Aggregation rows_;
     Totals totals_;
     Figures figures_;

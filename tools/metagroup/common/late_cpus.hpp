@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: MIT
+// CPUs that come online while others are counted.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <metagroup/cpu_list.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tool {
+
+class LateCpus {
+  public:
+    // `online`: the CPUs that are online when counting begins. If not all of them are counted,
+    // others are not expected to be.
+    explicit LateCpus(metagroup::CpuList counted,
+                      const metagroup::CpuList& online = metagroup::CpuList::online())
+        : counted_(std::move(counted)), all_(counted_.intersect(online) == online) {}
+
+    // Of those that are online now, the ones that should be counted and are not.
+    metagroup::CpuList among(
+        const metagroup::CpuList& online = metagroup::CpuList::online()) const {
+        std::vector<int> late;
+        if (all_) std::ranges::set_difference(online, counted_, std::back_inserter(late));
+        return metagroup::CpuList(std::move(late));
+    }
+
+    // A message; empty if there are none.
+    std::string message() const {
+        const metagroup::CpuList late = among();
+        if (late.empty()) return "";
+        return "CPU " + late.to_string() + " came online after the start: not counted";
+    }
+
+  private:
+    metagroup::CpuList counted_;
+    bool all_;
+};
+
+}  // namespace tool
