@@ -68,6 +68,30 @@ TEST_CASE("A wrong expression is refused at its place", "[no-module]") {
     CHECK_THROWS_WITH(MetricExpression(std::string(5000, '(')), ContainsSubstring("parentheses"));
 }
 
+TEST_CASE("Every line of JSON is an object, whatever names, units and descriptions have in them") {
+    metagroup::test::TempTree tree;
+    tree.file("hostile.json", R"([{"MetricName": "a\"b\\c\u0001", "MetricExpr": "cpu\\-clock",
+        "ScaleUnit": "1\"/\\s", "MetricGroup": "all", "BriefDescription": "\"\\\t\u00e9"}])");
+    const std::string metrics = " -M all --timeout 20ms --metric-dir " + tree.path();
+    // Its name is x"y\z.
+    const std::string event = R"( -e "software/config=9,name='x\"y\\z'/")";
+    const std::string recording = tree.path("perf.data");
+    tool_output("record --duration 50ms" + event + " -o " + recording);
+    for (const std::string& command :
+         {"stat -j" + metrics, "stat -j -A --metric-only" + metrics,
+          "stat -j -I 10ms --count 1" + event, "stat -j -A --timeout 10ms" + event,
+          "list -j -M --metric-dir " + tree.path(), std::string("list -j"), std::string("info -j"),
+          std::string("set list -j"), "report -j " + recording,
+          "report -j --phases " + recording}) {
+        CAPTURE(command);
+        for (const nlohmann::json& line : json_lines(tool_output(command)))
+            CHECK(line.is_object());
+    }
+    CHECK(json_lines(tool_output("stat -j --timeout 10ms" + event)).at(0).at("event") == "x\"y\\z");
+    CHECK(json_lines(tool_output("stat -j" + metrics)).at(0).at("metric-unit") ==
+          "\"/\\s  a\"b\\c\x01");
+}
+
 TEST_CASE("A metric may be made of others, but not of itself", "[no-module]") {
     const auto metric = [](std::string_view name) -> std::string_view {
         return name == "twice" ? "2 * a" : name == "loop" ? "1 + loop" : "";
