@@ -15,9 +15,10 @@ constexpr auto npos = std::string::npos;
 
 // perf list prints them for programs. Metrics are no events.
 void check_names(const std::string& perf) {
+    if (run_program(perf + " version").status != 0) SKIP("perf is not installed");
     const Outcome outcome =
         run_program(perf + " list --raw-dump hw sw cache tracepoint pmu tool sdt 2>/dev/null");
-    if (outcome.status != 0) SKIP("perf is not installed");
+    REQUIRE(outcome.status == 0);
     std::size_t accepted = 0;
     std::istringstream names(outcome.text);
     for (std::string name; names >> name;) {

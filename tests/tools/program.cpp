@@ -110,6 +110,9 @@ std::string tool_output(const std::string& arguments) {
 }
 
 void tool_fails(const std::string& arguments, const std::vector<std::string>& parts) {
+    // Errors mostly repeat a word of the command line: that does not tell one from another.
+    REQUIRE(std::ranges::any_of(
+        parts, [&](const auto& part) { return arguments.find(part) == std::string::npos; }));
     // A command line that is not refused may run without end.
     const Outcome outcome = run_program("timeout 60 " METAGROUP_TOOL " " + arguments);
     CAPTURE(arguments, outcome.text);

@@ -58,7 +58,8 @@ Outcome run_program(const std::string& command, Who who = Who::self);
 Outcome run_tool(const std::string& arguments);
 // The same; it must succeed. \return what it prints.
 std::string tool_output(const std::string& arguments);
-// It must fail by itself, with a message that has these parts.
+// It must fail by itself, with a message that has these parts, of which one at least is not from
+// the arguments.
 void tool_fails(const std::string& arguments, const std::vector<std::string>& parts);
 
 // Skips a test of what is without the module.

@@ -325,7 +325,7 @@ TEST_CASE("A recording is not replayed with options of counting", "[no-module]")
 TEST_CASE("Recordings that cannot be replayed are named", "[no-module]") {
     for (const char* subcommand : {"stat", "top"})
         tool_fails(std::string(subcommand) + " --replay /no/such/file </dev/null",
-                   {"/no/such/file"});
+                   {"/no/such/file", "No such file"});
 }
 
 TEST_CASE("A replay has the rates and the ratio of each interval, then ends", "[no-module]") {

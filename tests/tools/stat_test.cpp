@@ -42,9 +42,10 @@ TEST_CASE("stat counts all CPUs while a command runs") {
 }
 
 TEST_CASE("stat shows large rates with a prefix") {
-    const Outcome outcome = run_tool("stat -e dummy,msr/tsc/ --timeout 20ms");
-    if (outcome.status != 0) SKIP("this machine has no msr/tsc/");
-    CHECK_THAT(outcome.text, ContainsSubstring(" G/sec") || ContainsSubstring(" M/sec"));
+    if (!std::filesystem::exists("/sys/bus/event_source/devices/msr/events/tsc"))
+        SKIP("this machine has no msr/tsc/");
+    CHECK_THAT(tool_output("stat -e dummy,msr/tsc/ --timeout 20ms"),
+               ContainsSubstring(" G/sec") || ContainsSubstring(" M/sec"));
 }
 
 TEST_CASE("stat returns the command's exit status") {
@@ -155,7 +156,8 @@ TEST_CASE("stat suggests events near an unknown one") {
 }
 
 TEST_CASE("stat names a CPU that does not exist") {
-    tool_fails("stat -e cpu-clock -C 9999 --timeout 10ms", {"9999"});
+    tool_fails("stat -e cpu-clock -C 9999 --timeout 10ms",
+               {"this machine has no CPU 9999 (online: ", "leave it out"});
 }
 
 TEST_CASE("Without the module stat reads by per_fd, and --backend module fails", "[no-module]") {

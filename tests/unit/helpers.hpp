@@ -61,7 +61,8 @@ inline int first_cpu() {
 inline void need_software_events() {
     try {
         EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
-    } catch (const std::system_error& error) {
+    } catch (const Error& error) {
+        if (error.cause() != Cause::no_perf_permission) throw;
         SKIP(error.what());
     }
 }

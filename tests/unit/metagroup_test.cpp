@@ -305,7 +305,7 @@ TEST_CASE("a group of a cgroup that does not run stands still, but has its sibli
         try {
             return MetaGroup::open(options);
         } catch (const Error& error) {
-            SKIP(error.what());
+            if (error.cause() == Cause::no_cgroup) SKIP(error.what());
             throw;
         }
     }();
