@@ -18,7 +18,7 @@ struct Recording::State {
     explicit State(const std::string& path);
 
     void start();
-    void read_ahead();
+    void read_descriptions();
     bool fill(std::size_t size);
     std::optional<Fields> next_record(perf_event_header& header);
 
@@ -35,7 +35,7 @@ struct Recording::State {
 
 Recording::State::State(const std::string& path)
     : file(path), layout(file), decoder(layout), buffer(1U << 17) {
-    read_ahead();
+    read_descriptions();
     start();
 }
 
@@ -47,7 +47,7 @@ void Recording::State::start() {
 }
 
 // Events are described before the first sample, and their groups by samples.
-void Recording::State::read_ahead() {
+void Recording::State::read_descriptions() {
     constexpr std::uint64_t most = 16U << 20;  // bytes, from the first sample on
     perf_event_header record{};
     std::uint64_t first = UINT64_MAX;

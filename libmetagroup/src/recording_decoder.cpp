@@ -17,7 +17,7 @@ constexpr std::uint32_t kMaxCpu = 65535;
 // another speed than timers.
 std::uint64_t timer_period(const perf_event_attr& attr) {
     constexpr std::uint64_t second = 1'000'000'000;
-    constexpr std::uint64_t shortest = 10'000;  // of the kernel's timer, whatever is asked for
+    constexpr std::uint64_t shortest = 10'000;  // of the kernel's timer
     if (attr.type != PERF_TYPE_SOFTWARE || attr.config != PERF_COUNT_SW_CPU_CLOCK ||
         attr.use_clockid == 0 || attr.clockid != CLOCK_MONOTONIC || attr.sample_period == 0)
         return 0;

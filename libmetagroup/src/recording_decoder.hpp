@@ -25,19 +25,19 @@ class RecordDecoder {
 
     [[nodiscard]] std::optional<std::uint64_t> period() const { return period_; }
 
-    /// What records before the samples, and the first samples, say of the events.
+    /// Takes the description of events from records before the samples, and from the first samples.
     void learn(std::uint32_t type, Fields fields);
-    /// Samples told the leader of every event.
+    /// Samples have shown the leader of every event.
     [[nodiscard]] bool knows_groups() const { return ungrouped_ == 0; }
 
-    /// Forgets the records so far.
+    /// The next record is the first one again.
     void start();
     /// The entry of the next record. No value if it has none: it is of another type, or it is
     /// skipped, see remarks(). \throws Error if the records of the file cannot be decoded at all.
     std::optional<RecordedEntry> decode(std::uint32_t type, Fields fields);
     /// The number of deadlines before a sample of a timer that have none.
     std::uint64_t lost_before(const RecordedEntry& sample);
-    /// What was skipped, and why.
+    /// A sentence on each kind of record that was skipped.
     [[nodiscard]] std::vector<std::string> remarks() const;
 
   private:

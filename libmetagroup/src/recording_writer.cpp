@@ -171,7 +171,7 @@ void RecordingWriter::finish() {
         state.append(sections.view());
         state.append(contents.view());
     } catch (...) {
-        // What is behind the data would be taken for records.
+        // Bytes behind the data would be taken for records.
         static_cast<void>(::ftruncate(state.file.get(), static_cast<off_t>(end)) == 0);
         throw;
     }

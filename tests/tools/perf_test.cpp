@@ -166,6 +166,37 @@ TEST_CASE("report reads what perf record wrote", "[no-module]") {
     check_record(World());
 }
 
+TEST_CASE("report has the losses of perf record's rings", "[no-module]") {
+    const World world;
+    // A page of memory for each ring, and a sample of each page fault.
+    const Outcome recorded = run_program(
+        "cd " + world.tree.path() +
+        " && perf record -o recording -a -m 1 -c 1 -e '{page-faults,context-switches}:S' --clockid "
+        "mono -- sh -c 'i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done'");
+    if (recorded.status != 0) SKIP("perf record is not permitted here");
+    const std::string dump = world.perf("report -D -i recording 2>/dev/null").text;
+    const auto sum = [&](const char* record) {
+        const std::regex pattern(record);
+        std::uint64_t all = 0;
+        for (std::sregex_iterator found(dump.begin(), dump.end(), pattern), end; found != end;
+             ++found)
+            all += std::stoull((*found)[1].str());
+        return all;
+    };
+    const std::uint64_t reported = sum("PERF_RECORD_LOST: id:[0-9]+: lost:([0-9]+)");
+    REQUIRE(reported > 0);
+    // Newer kernels count for each event, too: also what no later record reports.
+    const std::uint64_t counted = sum("PERF_RECORD_LOST_SAMPLES.*: lost samples ?: ?([0-9]+)");
+    std::uint64_t lost = 0;
+    metagroup::Recording recording(world.path);
+    while (const auto entry = recording.next()) {
+        lost += entry->lost;
+        if (entry->lost > 0) CHECK(entry->time_ns > 0);
+    }
+    CHECK(lost == std::max(reported, counted));
+    CHECK(recording.remarks().empty());
+}
+
 TEST_CASE("The perf of a newer kernel does all of this", "[no-module][newer-perf]") {
     const World world(newer_perf());
     SECTION("script") {

@@ -39,6 +39,12 @@ struct Contents {
     std::uint64_t samples = 0, lost = 0, first = 0, last = 0;
 };
 
+// Of the last CPU. Tests that take it offline have the tag [machine]: they run in guests only.
+std::string state_of_last_cpu() {
+    return "/sys/devices/system/cpu/cpu" + std::to_string(metagroup::test::online_cpus().back()) +
+           "/online";
+}
+
 }  // namespace
 
 TEST_CASE("record samples until the command ends, and has its status") {
@@ -91,6 +97,26 @@ TEST_CASE("With --overwrite the newest samples are kept") {
     const Contents contents(here.tree.path("perf.data"));
     CHECK(contents.samples > 20);
     CHECK(contents.last - contents.first < 500'000'000);
+}
+
+TEST_CASE("With --overwrite rounds end often, and no sample is older than the last but one") {
+    const Directory here;
+    const metagroup::test::BusyCpus busy;
+    REQUIRE(here.record("-F 1000 --overwrite --ring-size 64K --duration 500ms").status == 0);
+    metagroup::Recording recording(here.tree.path("perf.data"));
+    std::uint64_t rounds = 0;
+    std::uint64_t newest = 0;
+    std::uint64_t complete = 0;
+    while (const auto entry = recording.next()) {
+        if (entry->kind == metagroup::RecordedEntry::Kind::round) {
+            ++rounds;
+            complete = newest;
+        }
+        if (entry->kind != metagroup::RecordedEntry::Kind::sample) continue;
+        CHECK(entry->time_ns >= complete);
+        newest = std::max(newest, entry->time_ns);
+    }
+    CHECK(rounds > 100);
 }
 
 TEST_CASE("record refuses what it cannot do, and keeps the recording") {
@@ -358,4 +384,47 @@ TEST_CASE("top --replay shows a recording to its end", "[no-module]") {
     REQUIRE(terminal.shows("end of the recording"));
     terminal.type("q");
     CHECK(terminal.end() == 0);
+}
+
+TEST_CASE("A recording describes CPUs that were offline at its end", "[machine]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const metagroup::test::TempTree tree;
+    const std::string path = tree.path("recording");
+    const Outcome outcome =
+        run_program(METAGROUP_TOOL " record -e '{cpu-clock,page-faults}' -F 100 --duration 2s -o " +
+                    path + " & sleep 1; echo 0 >" + state_of_last_cpu() +
+                    "; wait $!; rc=$?; echo 1 >" + state_of_last_cpu() + "; exit $rc");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    const auto last = static_cast<std::size_t>(metagroup::test::online_cpus().back());
+    const metagroup::Recording recording(path);
+    REQUIRE(recording.topology().size() > last);
+    CHECK(recording.topology()[last].core >= 0);
+    CHECK(recording.topology()[last].socket >= 0);
+    CHECK_THAT(tool_output("report --per-core " + path), !ContainsSubstring("S-1"));
+}
+
+TEST_CASE("A recording goes on when a CPU is back", "[machine][module]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const metagroup::test::TempTree tree;
+    const std::string path = tree.path("recording");
+    const Outcome outcome =
+        run_program(METAGROUP_TOOL " record -e '{cpu-clock,page-faults}' -F 100 --duration 4s -o " +
+                    path + " & sleep 1; echo 0 >" + state_of_last_cpu() + "; sleep 1; echo 1 >" +
+                    state_of_last_cpu() + "; wait $!");
+    CAPTURE(outcome.text);
+    REQUIRE(outcome.status == 0);
+    metagroup::Recording recording(path);
+    std::uint64_t first = UINT64_MAX;
+    std::uint64_t last = 0;
+    std::uint64_t last_of_cpu = 0;
+    while (const auto entry = recording.next()) {
+        if (entry->kind != metagroup::RecordedEntry::Kind::sample) continue;
+        first = std::min(first, entry->time_ns);
+        last = std::max(last, entry->time_ns);
+        if (entry->cpu == metagroup::test::online_cpus().back()) last_of_cpu = entry->time_ns;
+    }
+    CHECK(recording.remarks().empty());
+    CHECK(last - first > 3'000'000'000);
+    CHECK(last - last_of_cpu < 500'000'000);
 }

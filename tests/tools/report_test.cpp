@@ -392,7 +392,7 @@ TEST_CASE("report reads a file wherever it ends", "[no-module]") {
     for (std::size_t end = whole.size() - 8000; end < whole.size(); end += 173) {
         const bool zeros = end % 2 == 0;
         std::ofstream(recorded.path, std::ios::binary | std::ios::trunc) << whole.substr(0, end);
-        // What a crash leaves has a header without features.
+        // A crash leaves a header without features.
         if (zeros) {
             std::filesystem::resize_file(recorded.path, whole.size() + 4096);
             std::fstream file(recorded.path, std::ios::in | std::ios::out | std::ios::binary);

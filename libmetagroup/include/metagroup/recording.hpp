@@ -75,7 +75,7 @@ class METAGROUP_API Recording {
     /// By CPU number; empty if the file has no topology.
     [[nodiscard]] std::span<const CpuPlace> topology() const& noexcept;
     std::span<const CpuPlace> topology() const&& = delete;
-    /// What was left out so far, and why: a sentence each, without its full stop.
+    /// A sentence, without its full stop, on each kind of data that was left out so far.
     [[nodiscard]] std::vector<std::string> remarks() const;
 
     /// The next sample, lost samples or round; no value at the end. A payload is valid until the

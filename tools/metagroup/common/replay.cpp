@@ -30,7 +30,7 @@ std::optional<std::uint64_t> count_of(const std::optional<std::chrono::nanosecon
     return static_cast<std::uint64_t>(time->count());
 }
 
-// What is left out is known when the whole file was read.
+// The remarks are complete when the whole file was read.
 Extent extent_of(Recording& recording, const Replay::Options& options) {
     const auto print_remarks = [&] {
         for (const std::string& remark : recording.remarks())

@@ -13,8 +13,8 @@
 
 namespace tool {
 
-// What is written to path() takes the place of a file when keep() is called, and that one is
-// renamed to FILE.old, as perf record does. Otherwise it is removed in the end.
+// A file written to path() takes the place of FILE when keep() is called, and FILE is renamed to
+// FILE.old, as perf record does. Without keep(), it is removed by the destructor.
 class OutputFile {
   public:
     explicit OutputFile(std::string file) : file_(std::move(file)), path_(file_) {

@@ -17,6 +17,7 @@
 #include <metagroup/stream.hpp>
 #include <metagroup/version.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -117,20 +118,20 @@ MetaGroup open(const MetaGroup::Options& options) {
     return group;
 }
 
-// The members of a stream, if none of its CPUs is gone already.
+// The members of a stream. Their CPUs are known only if none of a group is gone already.
 std::vector<Timing::Member> members_of(MetaGroup& group, const Stream& stream) {
     std::vector<Timing::Member> members;
     const auto events = stream.events();
-    std::size_t leaders = 0;
+    std::size_t number = 0;  // of the group
     for (std::size_t i = 0; i < events.size(); ++i) {
         if (events[i].leader != i) continue;
-        const std::size_t group_number = leaders++;
-        auto id = events[i].ids.begin();
+        std::vector<int> cpus;
         for (const MetaGroup::Member& member : group.members())
-            if (member.group == group_number && id != events[i].ids.end())
-                members.push_back({*id++, member.cpu});
-        for (; id != events[i].ids.end(); ++id)
-            members.push_back({*id, -1});
+            if (member.group == number) cpus.push_back(member.cpu);
+        ++number;
+        const auto& ids = events[i].ids;
+        for (std::size_t k = 0; k < ids.size(); ++k)
+            members.push_back({ids[k], cpus.size() == ids.size() ? cpus[k] : -1});
     }
     return members;
 }
@@ -148,6 +149,8 @@ class Record {
     metagroup::RecordingWriter open_file() const;
     void record(Clock::time_point end);
     bool is_over(int signal) { return signal > 0 && (signal != SIGCHLD || child_->status()); }
+    void write(const metagroup::Records& records);
+    void write_in_slices(std::span<const metagroup::Records> pieces);
     void drain();
     void show_progress();
     void add_losses(std::uint64_t deadlines, std::uint64_t end);
@@ -192,25 +195,60 @@ metagroup::RecordingWriter Record::open_file() const {
              .version = "metagroup " METAGROUP_VERSION_STRING}};
 }
 
+void Record::write(const metagroup::Records& records) {
+    writer_.write(records);
+    timing_.add(records);
+    bytes_ += records.bytes().size();
+}
+
 void Record::drain() {
     const auto pieces = stream_.read_records();
     if (pieces.empty()) return;
-    for (const metagroup::Records& records : pieces) {
-        writer_.write(records);
-        timing_.add(records);
-        bytes_ += records.bytes().size();
+    if (options_.overwrite) {
+        write_in_slices(pieces);
+    } else {
+        for (const metagroup::Records& records : pieces)
+            write(records);
+        writer_.finish_round();
     }
-    writer_.finish_round();
     output_.keep();
     stream_.release();
+}
+
+// Each ring covers all the time. Readers sort records up to the end of a round, so without slices
+// they would have to keep all.
+void Record::write_in_slices(std::span<const metagroup::Records> pieces) {
+    using metagroup::Records;
+    constexpr std::uint64_t slices = 256;
+    std::uint64_t first = UINT64_MAX;
+    std::uint64_t last = 0;
+    for (const Records& records : pieces) {
+        if (records.last_ns() > 0) first = std::min(first, records.first_ns());
+        last = std::max(last, records.last_ns());
+    }
+    std::vector<std::span<const std::byte>> rest;
+    for (const Records& records : pieces)
+        rest.push_back(records.bytes());
+    for (std::uint64_t slice = 1; slice <= slices; ++slice) {
+        const std::uint64_t end = slice < slices ? first + (last - first) / slices * slice : last;
+        for (auto& bytes : rest) {
+            std::size_t taken = 0;
+            for (perf_event_header next{};
+                 (next = Records::whole_header(bytes.subspan(taken))).size > 0; taken += next.size)
+                if (next.type == PERF_RECORD_SAMPLE &&
+                    Records::number_at(bytes.subspan(taken), Records::time_at) > end)
+                    break;
+            write(Records(bytes.first(taken)));
+            bytes = bytes.subspan(taken);
+        }
+        writer_.finish_round();
+    }
 }
 
 // Those that no ring reports, since no sample followed.
 void Record::add_losses(std::uint64_t deadlines, std::uint64_t end) {
     const auto bytes = timing_.losses_at_end(deadlines, end);
-    const metagroup::Records records(bytes);
-    writer_.write(records);
-    timing_.add(records);
+    write(metagroup::Records(bytes));
 }
 
 void Record::show_progress() {
