@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <iterator>
 #include <metagroup/cpu_list.hpp>
+#include <metagroup/error.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,13 +16,11 @@ class LateCpus {
   public:
     // `online`: the CPUs that are online when counting begins. If not all of them are counted,
     // others are not expected to be.
-    explicit LateCpus(metagroup::CpuList counted,
-                      const metagroup::CpuList& online = metagroup::CpuList::online())
+    explicit LateCpus(metagroup::CpuList counted, const metagroup::CpuList& online = online_now())
         : counted_(std::move(counted)), all_(counted_.intersect(online) == online) {}
 
     // Of those that are online now, the ones that should be counted and are not.
-    metagroup::CpuList among(
-        const metagroup::CpuList& online = metagroup::CpuList::online()) const {
+    metagroup::CpuList among(const metagroup::CpuList& online = online_now()) const {
         std::vector<int> late;
         if (all_) std::ranges::set_difference(online, counted_, std::back_inserter(late));
         return metagroup::CpuList(std::move(late));
@@ -35,6 +34,15 @@ class LateCpus {
     }
 
   private:
+    // None where sysfs is not mounted.
+    static metagroup::CpuList online_now() {
+        try {
+            return metagroup::CpuList::online();
+        } catch (const metagroup::Error&) {
+            return {};
+        }
+    }
+
     metagroup::CpuList counted_;
     bool all_;
 };
