@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The formats of the page, and which of them a client wants.
+// The formats of the page, and the choice by the header of a request.
 #pragma once
 
 #include <string_view>
