@@ -145,7 +145,8 @@ class METAGROUP_API Delta {
 
     /// Number of members: the records of the newer snapshot.
     [[nodiscard]] std::size_t size() const noexcept { return newer_.size(); }
-    /// The member of record `i` of the newer snapshot. \throws std::out_of_range if i >= size().
+    /// The member of record `i` of the newer snapshot, found as SnapshotView::operator[] finds it.
+    /// \throws std::out_of_range if i >= size().
     [[nodiscard]] MemberDelta operator[](std::size_t i) const;
     [[nodiscard]] Iterator begin() const& noexcept { return {older_.begin(), newer_.begin()}; }
     [[nodiscard]] Iterator end() const& noexcept { return {older_.end(), newer_.end()}; }
