@@ -224,7 +224,7 @@ void mg_stream_cpu_init(struct mg_stream_cpu *this, struct mg_stream_cpus *strea
 {
 	hrtimer_setup(&this->timer, mg_stream_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_HARD);
-	/* A CPU of nohz_full= may have no tick for ever, so there it wakes the CPU. */
+	/* A CPU of nohz_full= may never have a tick, so there it wakes the CPU. */
 	timer_setup(&this->watchdog, mg_stream_watchdog,
 		    TIMER_PINNED | (tick_nohz_full_cpu(cpu) ? 0 : TIMER_DEFERRABLE));
 	this->stream = stream;

@@ -6,7 +6,7 @@
  * The limit is GCRA, as in limit.c: an interrupt that takes t adds t * 100 / limit
  * to the time until which the CPU has used its share. A stream that finds the CPU
  * more than MG_THROTTLE_BURST ahead sleeps until it is not ahead at all. Others that
- * sleep until then can all run, so no stream wakes in vain again and again.
+ * sleep until then can all run, so no stream wakes only to sleep again.
  */
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
@@ -123,7 +123,7 @@ static u64 __init mg_probe_wait(void)
 		before = after;
 		after = ktime_get_ns();
 	} while (READ_ONCE(mg_probe.count) == count && after - begin < MG_PROBE_MAX);
-	/* The interrupt came behind the last look at the clock. */
+	/* The interrupt came after the last read of the clock. */
 	if (after < READ_ONCE(mg_probe.begin)) {
 		before = after;
 		after = ktime_get_ns();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What deadlines that find a full ring say about those that do not.
+// Deadlines that find a full ring are short, and others are not.
 #include "streams.hpp"
 
 using namespace metagroup::test;

@@ -11,8 +11,7 @@ using namespace metagroup::test;
 namespace {
 
 struct MaxRingKb : Setting {
-    explicit MaxRingKb(int kb)
-        : Setting("/sys/module/perf_metagroup/parameters/max_ring_kb", kb) {}
+    explicit MaxRingKb(int kb) : Setting("/sys/module/perf_metagroup/parameters/max_ring_kb", kb) {}
 };
 
 void set_memlock(rlim_t bytes) {
@@ -22,6 +21,9 @@ void set_memlock(rlim_t bytes) {
 
 constexpr std::size_t kRing = 64 * kRingPage;
 constexpr std::size_t kCharged = kRing + kRingPage;
+
+// A message passes no more descriptors.
+constexpr std::size_t kGroups = 16;
 
 // As many streams as start, each with one ring, and the error of the next.
 struct Streams {
@@ -46,7 +48,7 @@ std::vector<EventGroup> groups_for(std::size_t streams) {
     return groups;
 }
 
-// What this process has pinned, in kB.
+// Memory that this process has pinned, in kB.
 std::uint64_t pinned_kb() {
     std::ifstream status("/proc/self/status");
     for (std::string word; status >> word;)
@@ -94,9 +96,9 @@ class NoIpcLock {
 
 TEST_CASE("A user's rings are within max_ring_kb for each CPU and RLIMIT_MEMLOCK", "[privilege]") {
     const OpenDevice device;
-    const std::uint64_t kb = 130, memlock = 200 * 1024;
+    const std::uint64_t kb = 132, memlock = 200 * 1024;
     const MaxRingKb limit(static_cast<int>(kb));
-    const auto groups = groups_for(40);
+    const auto groups = groups_for(kGroups);
     struct Result {
         std::size_t started, again, after_stop;
         std::uint64_t pinned, unpinned;
@@ -127,21 +129,21 @@ TEST_CASE("A user's rings are within max_ring_kb for each CPU and RLIMIT_MEMLOCK
     REQUIRE(user.pinned <= memlock / 1024);
     REQUIRE(user.unpinned == 0);
     REQUIRE(user.again == most);
-    REQUIRE(user.after_stop == 40);
+    REQUIRE(user.after_stop == kGroups);
     REQUIRE(user.too_large == -EPERM);
     for (const Identity identity : {Identity::root, Identity::monitor}) {
-        const auto started =
-            run_as(identity, leaders_of(groups), [&](std::span<const int> fds) {
-                set_memlock(memlock);
-                return Streams(fds).running.size();
-            });
-        REQUIRE(started == 40);
+        const auto started = run_as(identity, leaders_of(groups), [&](std::span<const int> fds) {
+            set_memlock(memlock);
+            return Streams(fds).running.size();
+        });
+        REQUIRE(started == kGroups);
     }
 }
 
 TEST_CASE("A stopped stream keeps no ring but those that are mapped", "[privilege]") {
     const OpenDevice device;
-    const MaxRingKb limit(static_cast<int>(2 * kCharged / 1024 / online_cpus().size() + 1));
+    const std::size_t pages = 2 * kCharged / kRingPage;
+    const MaxRingKb limit(static_cast<int>((pages / online_cpus().size() + 1) * kRingPage / 1024));
     const auto groups = groups_for(3);
     struct Result {
         long first, second, third, freed, unmapped;

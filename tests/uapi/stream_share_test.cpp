@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What streams leave of a CPU to the tasks that run there.
+// Tasks keep their CPU, whatever streams read there.
 #include <sys/resource.h>
 
 #include <bit>

@@ -792,10 +792,10 @@ struct perf_metagroup_mode {
  * All samples of a CPU for one deadline are written, or none. Deadlines are not
  * shifted. For n deadlines of the CPU without samples, one PERF_RECORD_LOST_SAMPLES
  * for each member, with its IDENTIFIER and lost = n, precedes the next samples; also
- * for a member that was attached after some of them. Deadlines are lost if the ring is full, if the timer was late by @period or more, or if all
- * streams together would take more than max_stream_percent, a parameter of the
- * module, of the time of the CPU. A member that cannot be read at a deadline has
- * lost = 1 in place of its sample.
+ * for a member that was attached after some of them. Deadlines are lost if the ring
+ * is full, if the timer was late by @period or more, or if all streams together would
+ * take more than max_stream_percent, a parameter of the module, of the time of the
+ * CPU. A member that cannot be read at a deadline has lost = 1 in place of its sample.
  *
  * CPUs that are offline have no deadlines. In mode QUIET neither have idle CPUs: a
  * CPU that is idle at a deadline takes samples, and then none until it leaves
