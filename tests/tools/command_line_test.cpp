@@ -83,7 +83,7 @@ TEST_CASE("Times have a unit and a range") {
 
 TEST_CASE("Options that exclude or need each other are refused") {
     tool_fails("stat --count 3", {"--interval"});
-    tool_fails("stat -A --per-core", {"rows"});
+    tool_fails("stat -A --per-core", {"at most 1 option"});
     tool_fails("stat -j -x ,", {"excludes"});
     tool_fails("stat --backend=guess", {"guess not in {auto,module,perfd}"});
     tool_fails("stat --method=stream", {"--interval"});

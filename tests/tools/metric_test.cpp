@@ -177,7 +177,7 @@ TEST_CASE("A file of metrics that is none is refused by its name", "[no-module]"
     tree.file("broken.json", "[{");
     tool_fails("stat --timeout 10ms -M x --metric-dir " + tree.path(), {"broken.json"});
     tool_fails("stat --timeout 10ms -M x --metric-dir " + tree.path("absent"),
-               {"absent", "--metric-dir"});
+               {"absent", "cannot read the metrics"});
 }
 
 TEST_CASE("All metrics that are installed have an expression that can be read", "[no-module]") {

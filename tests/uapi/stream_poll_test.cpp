@@ -57,7 +57,7 @@ TEST_CASE("In quiet mode each deadline that is throttled is counted once") {
     RunningStream stream(meta, 100us);
     {
         // Sleeps now and then, so that the CPU is idle at a deadline.
-        std::jthread sleeper([&](const std::stop_token& stop) {
+        std::jthread idler([&](const std::stop_token& stop) {
             run_on(cpu);
             while (!stop.stop_requested()) {
                 burn_ms(1);
