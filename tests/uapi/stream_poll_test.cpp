@@ -49,22 +49,20 @@ TEST_CASE("In quiet mode each deadline that is throttled is counted once") {
     const OnFirstCpu test;
     const int cpu = online_cpus().back();
     if (cpu == online_cpus().front()) SKIP("needs two CPUs");
-    std::vector<EventGroup> groups;
-    for (int i = 0; i < 20; ++i)
-        groups.push_back(open_group(cpu, kFull, 8));
-    const Meta meta(groups);
+    // Each of its samples takes the share of 100 ms.
+    const TestpmuUpdateTime slow(500);
+    const auto [core, other] = attached(open_core(cpu, kFull, 2));
+    RunningStream takes_share(other, 10ms);
+    const auto [clock, meta] = attached(open_group(cpu, kFull, 1));
     REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
     RunningStream stream(meta, 100us);
-    {
-        // Sleeps now and then, so that the CPU is idle at a deadline.
-        std::jthread idler([&](const std::stop_token& stop) {
-            run_on(cpu);
-            while (!stop.stop_requested()) {
-                burn_ms(1);
-                std::this_thread::sleep_for(1ms);
-            }
-        });
-        std::this_thread::sleep_for(2s);
+    // The CPU is busy for a moment, and idle at the next deadline.
+    for (int i = 0; i < 200; ++i) {
+        run_on(cpu);
+        run_on(online_cpus().front());
+        takes_share.drain();
+        stream.drain();
+        std::this_thread::sleep_for(1ms);
     }
     stream.stop();
     const std::uint64_t end = monotonic_ns();
