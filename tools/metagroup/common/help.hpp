@@ -2,7 +2,7 @@
 // The text of --help.
 #pragma once
 
-#include <CLI/FormatterFwd.hpp>
+#include <CLI/App.hpp>
 #include <string>
 
 namespace tool {
