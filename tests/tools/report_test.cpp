@@ -68,7 +68,7 @@ show('again');
 TEST_CASE("The recording of report may be an option, as in perf report") {
     const Recorded recorded;
     CHECK(tool_output("report -i " + recorded.path) == tool_output("report " + recorded.path));
-    tool_fails("report", {"--input is required"});
+    tool_fails("report", {"the recording to report is missing"});
 }
 
 TEST_CASE("report adds up the counts of each CPU", "[no-module]") {

@@ -395,7 +395,7 @@ TEST_CASE("top refuses invalid options") {
     tool_fails("top -d 0", {"--delay: 0 is not between"});
     tool_fails("top -d 9us", {"--delay: 9us is not between"});
     tool_fails("top -d 1 -I 100", {"excludes"});
-    tool_fails("top -A --per-core", {"at most 1 option"});
+    tool_fails("top -A --per-core", {"at most 1"});
     tool_fails("top --method guess", {"guess not in {"});
 }
 

@@ -15,6 +15,7 @@
 #include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
+#include <stdexcept>
 #include <string_view>
 
 #include "suggestion.hpp"
@@ -190,13 +191,13 @@ namespace {
 void refuse_tasks(CLI::App& app) {
     for (const char* name : {"-p,--pid", "-t,--tid", "-u,--uid"})
         app.add_option_function<std::string>(
-               name, [](const std::string&) {}, "")
-            ->check(CLI::Validator(
-                [](const std::string&) -> std::string {
-                    return "all tasks of the CPUs are counted; use -G CGROUP for those of a "
-                           "cgroup, or perf stat for those of a process";
-                },
-                ""))
+               name,
+               [](const std::string&) {
+                   throw std::invalid_argument(
+                       "-p, -t and -u choose tasks, but all tasks of the CPUs are counted; use -G "
+                       "CGROUP for those of a cgroup, or perf stat for those of a process");
+               },
+               "")
             ->group("");
 }
 

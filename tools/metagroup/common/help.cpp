@@ -67,7 +67,9 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
     std::vector<Line> options;
     std::vector<Line> positionals;
     for (const CLI::Option* option : options_of(*app)) {
-        if (option->get_group().empty()) continue;  // hidden
+        // Option groups have a --help of their own.
+        const bool is_help = option->check_lname("help") && option != app->get_help_ptr();
+        if (option->get_group().empty() || is_help) continue;  // hidden
         if (option->nonpositional()) options.push_back({name_of(*option), text_of(*option)});
         if (option->get_positional()) positionals.push_back({value_of(*option), text_of(*option)});
     }

@@ -64,7 +64,6 @@ void ReportOptions::add_to(CLI::App& app) {
         ->type_name("FILE");
     app.add_option("-i,--input,recording", recording.file,
                    "a perf.data file with counts in its samples")
-        ->required()
         ->check(not_empty())
         ->type_name("FILE");
 }
@@ -276,6 +275,8 @@ void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
 }
 
 void run(const ReportOptions& options) {
+    if (options.recording.file.empty())
+        throw std::invalid_argument("the recording to report is missing: name a perf.data file");
     if (!options.plot.empty() && !options.plot.ends_with(".svg") && !options.plot.ends_with(".png"))
         throw std::invalid_argument("--plot: " + options.plot + " ends with neither .svg nor .png");
     Replay replay(options.recording, options.mode, options.interval);
