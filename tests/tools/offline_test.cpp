@@ -173,10 +173,9 @@ TEST_CASE("stat, top and export say that a CPU came online after the start", "[m
     const std::string message =
         "CPU " + std::to_string(metagroup::test::online_cpus().back()) + " came online";
     const std::string online = online_file();
-    for (const std::string command :
-         {"stat -e cpu-clock -- sleep 1", "top --batch -e cpu-clock -d 100ms --count 10"})
-        CHECK_THAT(run_program("echo 0 >" + online + "; (sleep 0.5; echo 1 >" + online +
-                               ") & " METAGROUP_TOOL " " + command + "; wait")
-                       .text,
-                   ContainsSubstring(message));
+    const std::string offline = "echo 0 >" + online + "; ", back = "sleep 0.3; echo 1 >" + online;
+    for (const std::string& commands :
+         {METAGROUP_TOOL " stat -e cpu-clock -- sh -c '" + back + "'",
+          "(" + back + ") & " METAGROUP_TOOL " top --batch -e cpu-clock -d 100ms --count 30; wait"})
+        CHECK_THAT(run_program(offline + commands).text, ContainsSubstring(message));
 }

@@ -90,8 +90,10 @@ Stream::Options RecordOptions::stream() const {
 MetaGroup::Options RecordOptions::counted() const {
     MetaGroup::Options options = selection.options();
     options.mode.quiet = options.mode.quiet || quiet;
-    // Readers of recordings need to know which count is of which event.
-    options.read_format = metagroup::default_read_format | metagroup::ReadFormat::id;
+    // Readers of recordings need to know which count is of which event. A published set has a
+    // format.
+    if (options.set.empty())
+        options.read_format = metagroup::default_read_format | metagroup::ReadFormat::id;
     return options;
 }
 
