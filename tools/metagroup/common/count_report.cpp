@@ -55,18 +55,22 @@ struct Label {
     std::string text;  // unit and event
 };
 
-// The order of rows in perf stat: with -A by event, else by place.
+// The order of rows in perf stat: with -A by event, else by place. An event that is counted once
+// for all CPUs has one row, of the first.
 template <typename Row>
-void each_row(const Aggregation& rows, std::size_t columns, const Row& row) {
+void each_row(const Aggregation& rows, const std::vector<Column>& columns, const Row& row) {
     const std::size_t places = rows.places().size();
+    const auto show = [&](std::size_t place, std::size_t column) {
+        if (place == 0 || !columns[column].once) row(place, column);
+    };
     if (rows.mode() == AggrMode::cpu) {
-        for (std::size_t column = 0; column < columns; ++column)
+        for (std::size_t column = 0; column < columns.size(); ++column)
             for (std::size_t place = 0; place < places; ++place)
-                row(place, column);
+                show(place, column);
     } else {
         for (std::size_t place = 0; place < places; ++place)
-            for (std::size_t column = 0; column < columns; ++column)
-                row(place, column);
+            for (std::size_t column = 0; column < columns.size(); ++column)
+                show(place, column);
     }
 }
 
@@ -154,7 +158,7 @@ class TextReport final : public Report {
     std::size_t place_width() const { return shows_cpus() ? 17 : 12; }
 
     void rows(const Totals& totals) {
-        each_row(subject_.rows, labels_.size(),
+        each_row(subject_.rows, subject_.columns,
                  [&](std::size_t place, std::size_t column) { row(totals, place, column); });
         flush();
     }
@@ -240,7 +244,7 @@ class CsvReport final : public Report {
   private:
     void rows(const Totals& totals) {
         text_.clear();
-        each_row(subject_.rows, labels_.size(), [&](std::size_t place, std::size_t column) {
+        each_row(subject_.rows, subject_.columns, [&](std::size_t place, std::size_t column) {
             text_ += begin_;
             text_ += places_[place];
             row(totals, place, column);
@@ -389,7 +393,7 @@ class JsonReport final : public Report {
         begin_.clear();
         fmt::format_to(std::back_inserter(begin_), FMT_COMPILE(R"({{"{}":{},)"), time, seconds);
         text_.clear();
-        each_row(subject_.rows, columns_.size(),
+        each_row(subject_.rows, subject_.columns,
                  [&](std::size_t place, std::size_t column) { row(totals, place, column); });
         output_.write({text_.data(), text_.size()});
     }

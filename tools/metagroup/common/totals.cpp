@@ -83,7 +83,7 @@ Totals::Totals(std::span<const metagroup::GroupSpec> groups,
         first_column.push_back(columns_.size());
         for (const metagroup::EventSpec& event : events)
             columns_.push_back({merge && !event.merged.empty() ? event.merged : event.name,
-                                event.unit, event.scale, false});
+                                event.unit, event.scale, false, event.on_one_cpu});
     }
     for (const auto& member : members) {
         for (std::size_t i = 0; i < groups[member.group].events.size(); ++i)

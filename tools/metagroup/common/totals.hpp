@@ -65,6 +65,7 @@ struct Column {
     std::string unit;
     double scale = 1;
     bool supported = true;  // by this machine
+    bool once = false;      // counted on one CPU for all of them, as the time
 };
 
 // Sums of deltas: a row for each place, a column for each event. Adding allocates nothing.

@@ -176,8 +176,8 @@ Figures::Figures(std::vector<Column> columns, const std::vector<MeasuredMetric>&
 std::vector<Series> Figures::series() const {
     std::vector<Series> all = chosen_;
     for (std::size_t column = first_; column < columns_.size(); ++column) {
-        const auto& [event, unit, scale, supported] = columns_[column];
-        all.push_back({event, is_clock(event) ? "CPUs" : unit + "/s"});
+        const Column& shown = columns_[column];
+        all.push_back({shown.event, is_clock(shown.event) ? "CPUs" : shown.unit + "/s"});
     }
     for (std::size_t column = first_; column < columns_.size(); ++column) {
         if (const auto& ratio = metrics_.ratio_of(column))
