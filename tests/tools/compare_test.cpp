@@ -27,8 +27,8 @@ TEST_CASE("compare --help lists its options") {
 
 TEST_CASE("compare refuses options it does not know, and bad numbers") {
     tool_fails("compare --nonsense", {"unknown option"});
-    tool_fails("compare --sweeps 0", {"is not a number from 1"});
-    tool_fails("compare --sweeps many", {"is not a number from 1"});
+    tool_fails("compare --sweeps 0", {"not in range 1 to"});
+    tool_fails("compare --sweeps many", {"not in range 1 to"});
 }
 
 TEST_CASE("compare suggests events near an unknown one") {
