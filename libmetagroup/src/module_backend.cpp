@@ -58,12 +58,12 @@ class ModuleSampler final : public Sampler {
     }
 
     std::uint64_t stop() override {
-        const std::uint64_t lost = device_.stop_stream();
-        running = false;
+        // Rings that are not mapped end with the stream.
         for (Origin& origin : origins)
             origin.seen = false;
         follow_members();
-        return lost;
+        running = false;
+        return device_.stop_stream();
     }
 
     // The module makes a ring for the new CPU within some 10 ms.

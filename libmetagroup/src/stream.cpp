@@ -164,10 +164,7 @@ void Stream::release() noexcept {
 
 std::uint64_t Stream::stop() {
     release();
-    if (!state_->sampler->running) return 0;
-    // Rings that are not mapped end with the stream.
-    state_->sampler->follow_members();
-    return state_->sampler->stop();
+    return state_->sampler->running ? state_->sampler->stop() : 0;
 }
 
 std::uint64_t Stream::period_ns() const noexcept {

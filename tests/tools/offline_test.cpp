@@ -173,9 +173,13 @@ TEST_CASE("stat, top and export say that a CPU came online after the start", "[m
     const std::string message =
         "CPU " + std::to_string(metagroup::test::online_cpus().back()) + " came online";
     const std::string online = online_file();
-    const std::string offline = "echo 0 >" + online + "; ", back = "sleep 0.3; echo 1 >" + online;
+    const std::string offline = "echo 0 >" + online + "; ", back = "echo 1 >" + online;
+    const metagroup::test::TempTree tree;
+    const std::string shown = tree.path("shown");
     for (const std::string& commands :
          {METAGROUP_TOOL " stat -e cpu-clock -- sh -c '" + back + "'",
-          "(" + back + ") & " METAGROUP_TOOL " top --batch -e cpu-clock -d 100ms --count 30; wait"})
+          METAGROUP_TOOL " top --batch -e cpu-clock -d 100ms --count 30 >" + shown +
+              " 2>&1 & until grep -q ^1: " + shown + "; do sleep 0.1; done; " + back +
+              "; wait; cat " + shown})
         CHECK_THAT(run_program(offline + commands).text, ContainsSubstring(message));
 }
