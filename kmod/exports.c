@@ -85,9 +85,9 @@ static int mg_exports_open_attrs(struct mg_group *group, const struct perf_event
  * @nr_events:	entries of @attrs, 1 to PERF_METAGROUP_MAX_SET_EVENTS
  * @cpus:	the CPUs; NULL for all that are present
  *
- * The events are those of the kernel, also if the current task has fewer rights: they
- * are opened with the credentials of the kernel. They count from 0 when this returns. CPUs that are offline begin to count when they come online, but
- * one CPU must be online.
+ * The events are opened with the credentials of the kernel, whatever those of the current
+ * task are. They count from 0 when this returns. CPUs that are offline begin to count when
+ * they come online, but one CPU must be online.
  *
  * Context: Process context, may sleep; not in a workqueue with WQ_MEM_RECLAIM, and
  * cpu_hotplug_lock is not held.

@@ -72,7 +72,6 @@ class Snapshots(unittest.TestCase):
         with self.assertRaises(ValueError):
             group.read()
 
-
     @unittest.skipIf(BACKEND == "module", "the module holds the events")
     def test_times_of_a_member_without_counts_are_an_error(self):
         with open_group("cpu-clock", cpus="0") as group:
