@@ -172,7 +172,7 @@ TEST_CASE("report has the losses of perf record's rings", "[no-module]") {
     const Outcome recorded = run_program(
         "cd " + world.tree.path() +
         " && perf record -o recording -a -m 1 -c 1 -e '{page-faults,context-switches}:S' --clockid "
-        "mono -- sh -c 'i=0; while [ $i -lt 500 ]; do /bin/true; i=$((i + 1)); done'");
+        "mono -- sh -c 'i=0; while [ $i -lt 200 ]; do /bin/true; i=$((i + 1)); done'");
     if (recorded.status != 0) SKIP("perf record is not permitted here");
     const std::string dump = world.perf("report -D -i recording 2>/dev/null").text;
     const auto sum = [&](const char* record) {
@@ -185,7 +185,8 @@ TEST_CASE("report has the losses of perf record's rings", "[no-module]") {
     };
     const std::uint64_t reported = sum("PERF_RECORD_LOST: id:[0-9]+: lost:([0-9]+)");
     REQUIRE(reported > 0);
-    // Newer kernels count for each event, too: also what no later record reports.
+    // Newer kernels count for each event, too: also what no later record reports, and what the
+    // event that perf adds for processes has lost, which has no counts.
     const std::uint64_t counted = sum("PERF_RECORD_LOST_SAMPLES.*: lost samples ?: ?([0-9]+)");
     std::uint64_t lost = 0;
     metagroup::Recording recording(world.path);
@@ -193,7 +194,8 @@ TEST_CASE("report has the losses of perf record's rings", "[no-module]") {
         lost += entry->lost;
         if (entry->lost > 0) CHECK(entry->time_ns > 0);
     }
-    CHECK(lost == std::max(reported, counted));
+    CHECK(lost >= reported);
+    CHECK(lost <= std::max(reported, counted));
     CHECK(recording.remarks().empty());
 }
 
