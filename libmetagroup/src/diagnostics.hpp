@@ -12,6 +12,16 @@
 
 namespace metagroup::detail {
 
+/// Only for an error's text: a second error would hide the first.
+template <typename Value>
+auto if_readable(const Value& value) -> std::optional<decltype(value())> {
+    try {
+        return value();
+    } catch (const Error&) {
+        return std::nullopt;
+    }
+}
+
 /// Why something failed, and the remedy.
 struct Diagnosis {
     Cause cause = Cause::syntax;

@@ -14,16 +14,7 @@ namespace metagroup {
 namespace {
 
 using detail::Call;
-
-// Only for an error's text: a second error would hide the first.
-template <typename Value>
-auto if_readable(const Value& value) -> std::optional<decltype(value())> {
-    try {
-        return value();
-    } catch (const Error&) {
-        return std::nullopt;
-    }
-}
+using detail::if_readable;
 
 std::optional<int> paranoid_level() {
     const auto text =

@@ -21,11 +21,7 @@ bool exists(const std::string& path) {
 
 // The text of a file; empty if it cannot be read.
 std::string text_of(const std::string& path) {
-    try {
-        return read_file(path).value_or("");
-    } catch (const Error&) {
-        return {};
-    }
+    return if_readable([&] { return read_file(path).value_or(""); }).value_or("");
 }
 
 // As modprobe(8) finds it.
