@@ -12,6 +12,13 @@
 
 namespace metagroup::test {
 
+/// Makes an event the timer that samples where no module does.
+inline void make_timer(perf_event_attr& attr) {
+    attr.type = PERF_TYPE_SOFTWARE;
+    attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    attr.watermark = 1;
+}
+
 /// {cycles,instructions} on some CPUs. CPU n counts n + 1 cycles each nanosecond, and twice as many
 /// instructions; its timer is n + 1 microseconds late.
 struct SyntheticStream {

@@ -326,10 +326,8 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
     options.period_ns = 0;
     options.events[0].name = "timer";
     perf_event_attr& timer = options.events[0].attr;
-    timer.type = PERF_TYPE_SOFTWARE;
-    timer.config = PERF_COUNT_SW_CPU_CLOCK;
+    metagroup::test::make_timer(timer);
     timer.sample_period = metagroup::test::SyntheticStream::period;
-    timer.watermark = 1;
     const std::string path = tree.path("recording");
     metagroup::RecordingWriter writer(path, options);
     stream.write(writer, 100);

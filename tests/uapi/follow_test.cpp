@@ -34,6 +34,10 @@ struct Following {
         REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     }
 
+    // The worker looks once for CPUs that came online while the set was opened, and would open an
+    // event anew that a test has moved.
+    static void let_worker_end() { std::this_thread::sleep_for(100ms); }
+
     Framed read() const { return take_apart(meta.read()); }
     Frame last_frame() const { return read().frames.back(); }
     unsigned last_number() const { return last_frame().record.member; }
@@ -238,8 +242,7 @@ TEST_CASE("No worker of the kernel waits for a task that holds a set that follow
 
 TEST_CASE("Counts and times of an event that was moved stand still until its CPU is online again") {
     const Following set({testpmu_or_skip(0), testpmu_or_skip(0)}, {online_cpus().back()});
-    // As below.
-    std::this_thread::sleep_for(100ms);
+    Following::let_worker_end();
     const Frame before = set.last_frame();
     REQUIRE(before.record.status == PERF_METAGROUP_OK);
     testpmu_move(set.last, 0);
@@ -271,9 +274,7 @@ TEST_CASE("Counts and times of an event that was moved stand still until its CPU
 
 TEST_CASE("RESET of a set whose event was moved makes its counts 0") {
     const Following set({testpmu_or_skip(0)}, {online_cpus().back()});
-    // The worker that opens the events of CPUs that came online meanwhile would open a moved one
-    // anew.
-    std::this_thread::sleep_for(100ms);
+    Following::let_worker_end();
     const SetPayload before(set.last_frame().payload);
     testpmu_move(set.last, 0);
     REQUIRE(set.meta.control(PERF_METAGROUP_IOC_RESET) == 0);

@@ -27,6 +27,14 @@ using namespace metagroup::test;
 
 namespace {
 
+// An attr as a program built with newer headers has it.
+struct LargeAttr {
+    perf_event_attr attr;
+    std::array<__u64, 32> more{};
+
+    explicit LargeAttr(const perf_event_attr& known) : attr(known) { attr.size = sizeof(*this); }
+};
+
 // The second of two events is refused.
 void refuse(const perf_event_attr& attr, long error, unsigned reason) {
     const Meta meta;
@@ -120,11 +128,7 @@ TEST_CASE("The size of an attr of a set is handled as by perf_event_open(2)") {
         REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_ATTR);
     }
     SECTION("larger than the kernel's, which is 0 there or is not") {
-        struct {
-            perf_event_attr attr;
-            std::array<__u64, 32> more;
-        } large{attr, {}};
-        large.attr.size = sizeof(large);
+        LargeAttr large(attr);
         SetRequest request({attr}, {0});
         request.arg.events = address(&large);
         request.arg.stride = sizeof(large);
@@ -134,11 +138,7 @@ TEST_CASE("The size of an attr of a set is handled as by perf_event_open(2)") {
         REQUIRE(large.attr.size < sizeof(large));
     }
     SECTION("larger than the stride, which perf_event_open(2) does not have") {
-        struct {
-            perf_event_attr attr;
-            std::array<__u64, 32> more;
-        } large{attr, {}};
-        large.attr.size = sizeof(large);
+        LargeAttr large(attr);
         SetRequest request({attr}, {0});
         request.arg.events = address(&large);
         REQUIRE(request.open(Meta()) == 0);

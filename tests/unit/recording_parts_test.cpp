@@ -255,10 +255,8 @@ TEST_CASE("the sums that perf record adds at its end are not losses a second tim
 TEST_CASE("a timer of perf is not faster than the kernel's") {
     Parts world;
     perf_event_attr& timer = world.file.events[0].attr;
-    timer.type = PERF_TYPE_SOFTWARE;
-    timer.config = PERF_COUNT_SW_CPU_CLOCK;
+    make_timer(timer);
     timer.sample_period = 5000;
-    timer.watermark = 1;
     for (std::uint64_t i = 1; i < 100; ++i)
         world.file.sample(i * 10'000, 0, {{i, 1}});
     world.write();
@@ -267,10 +265,7 @@ TEST_CASE("a timer of perf is not faster than the kernel's") {
 
 TEST_CASE("losses after the last sample of a timer are those that the recorder wrote") {
     Parts world;
-    perf_event_attr& timer = world.file.events[0].attr;
-    timer.type = PERF_TYPE_SOFTWARE;
-    timer.config = PERF_COUNT_SW_CPU_CLOCK;
-    timer.watermark = 1;
+    make_timer(world.file.events[0].attr);
     for (const std::uint64_t i : {1, 2, 5})
         world.file.sample(i * ms, 0, {{i, 1}});
     world.file.lost(PERF_RECORD_LOST, 1, 5 * ms, 0, 1);  // of two

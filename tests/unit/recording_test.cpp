@@ -148,10 +148,8 @@ TEST_CASE("deadlines of a timer that have no sample are lost, whatever the kerne
     auto options = world.stream.options();
     options.period_ns = 0;
     perf_event_attr& timer = options.events[0].attr;
-    timer.type = PERF_TYPE_SOFTWARE;
-    timer.config = PERF_COUNT_SW_CPU_CLOCK;
+    make_timer(timer);
     timer.sample_period = SyntheticStream::period;
-    timer.watermark = 1;
     RecordingWriter writer(world.path, options);
     Bytes records;
     for (const std::uint64_t deadline : {10, 11, 14, 15, 20})
