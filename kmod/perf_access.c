@@ -228,7 +228,7 @@ void mg_plan_free(struct mg_plan *plan)
 
 /*
  * Events of the listed types count in software. cpu-clock and task-clock have
- * PMUs of other types. Who holds the wrong lock may find that the PMU is gone.
+ * PMUs of other types. Under the wrong lock the PMU may be gone.
  */
 static bool mg_pmu_needs_read(const struct pmu *pmu)
 {

@@ -51,7 +51,7 @@ static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *no
 
 	raw_spin_lock(&on_cpu->lock);
 	some = on_cpu->first;
-	/* With the lock, so that who adds a member after this arms the timer. */
+	/* With the lock, so that adding a member after this arms the timer. */
 	if (unlikely(!some))
 		WRITE_ONCE(this->armed, false);
 	/* Counts will be newer than idle_now. */
