@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <utility>
 
 namespace metagroup::detail {
@@ -66,15 +67,19 @@ JoinedSet join_set(Device& device, const std::string& name) {
     const NewMembers added = device.join(name);
     JoinedSet joined;
     std::vector<std::vector<perf_event_attr>> known;  // of each group
+    std::set<std::pair<std::size_t, int>> placed;     // group and CPU
     for (std::uint32_t number = added.first; number < added.first + added.count; ++number) {
         const MemberInfo member = device.member(number);
         std::vector<perf_event_attr> attrs = device.events(number);
-        const auto same = std::ranges::find_if(
-            known, [&](const auto& other) { return same_events(attrs, other); });
-        joined.members.push_back(
-            {number, member.cpu, static_cast<std::size_t>(same - known.begin())});
+        // Events that are in the set twice on a CPU are two groups.
+        std::size_t same = 0;
+        while (same < known.size() &&
+               (!same_events(attrs, known[same]) || placed.contains({same, member.cpu})))
+            ++same;
+        placed.insert({same, member.cpu});
+        joined.members.push_back({number, member.cpu, same});
         joined.read_format = member.read_format;
-        if (same != known.end()) continue;
+        if (same < known.size()) continue;
         GroupSpec& group = joined.groups.emplace_back();
         for (const perf_event_attr& attr : attrs)
             group.events.push_back(describe_event(attr));

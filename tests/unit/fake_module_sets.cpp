@@ -70,19 +70,23 @@ int FakeModule::open_set(perf_metagroup_open_set& set) {
     return 0;
 }
 
-// Two events of the name "fake" on CPUs 0 and 2, and one on CPU 2.
+// Two events of the name "fake" on CPUs 0 and 2, and one on CPU 2; one of the name "twice" on CPU
+// 0, and again.
 int FakeModule::join(perf_metagroup_name& name) {
     if (std::strcmp(name.name, "secret") == 0) return fail(EACCES);
-    if (std::strcmp(name.name, "fake") != 0) return fail(ENOENT);
+    const bool twice = std::strcmp(name.name, "twice") == 0;
+    if (!twice && std::strcmp(name.name, "fake") != 0) return fail(ENOENT);
     name.first = first_number + static_cast<std::uint32_t>(members_.size());
-    name.count = 3;
+    name.count = twice ? 2 : 3;
     const std::array attrs = {named_attr(PERF_COUNT_SW_CPU_CLOCK),
                               named_attr(PERF_COUNT_SW_PAGE_FAULTS)};
     perf_metagroup_open_set set{};
     set.events = reinterpret_cast<std::uintptr_t>(attrs.data());
     set.stride = sizeof(attrs.front());
-    for (const int cpu : {0, 2, 2}) {
-        set.nr_events = members_.size() + 1 < name.first - first_number + name.count ? 2 : 1;
+    const std::vector<int> cpus = twice ? std::vector{0, 0} : std::vector{0, 2, 2};
+    for (const int cpu : cpus) {
+        const bool last = members_.size() + 1 == name.first - first_number + name.count;
+        set.nr_events = last || twice ? 1 : 2;
         members_.push_back(set_member(set, 0));
         members_.back().cpu = cpu;
     }

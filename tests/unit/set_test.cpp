@@ -286,6 +286,19 @@ TEST_CASE("a published set is joined with its CPUs and the names of its events")
     CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::needs_module);
 }
 
+TEST_CASE("events that a set has twice on a CPU are two groups") {
+    need_software_events();
+    const FakeModule module;
+    MetaGroup::Options wanted;
+    wanted.device = FakeModule::path();
+    wanted.set = "twice";
+    const MetaGroup mg = MetaGroup::open(wanted);
+    REQUIRE(mg.groups().size() == 2);
+    REQUIRE(mg.members().size() == 2);
+    CHECK(mg.members()[0].group == 0);
+    CHECK(mg.members()[1].group == 1);
+}
+
 TEST_CASE("options that a published set has of its own are refused by name") {
     need_software_events();
     const FakeModule module;
