@@ -210,6 +210,7 @@ class PerFdReader final : public Reader {
     bool read_member(std::size_t i, std::span<std::byte> frame) {
         Member& member = members_[i];
         const std::span<std::byte> payload = frame.subspan(sizeof(perf_metagroup_record));
+        const std::uint64_t begin = monotonic_ns();
         const ssize_t got = uninterrupted(
             [&] { return ::read(member.group.leader_fd(), payload.data(), payload.size()); });
         if (got < 0 && errno == ENOSPC) return false;
@@ -221,35 +222,41 @@ class PerFdReader final : public Reader {
         record.time = monotonic_ns();
         record.read_format = static_cast<__u32>(member.group.read_format());
         record.size = got > 0 ? static_cast<__u32>(got) : 0;
-        record.status =
-            static_cast<__u16>(status(member, got, got < 0 ? errno : 0,
-                                      payload.first(got > 0 ? record.size : 0), record.time));
+        record.status = static_cast<__u16>(status(member, got, got < 0 ? errno : 0,
+                                                  payload.first(got > 0 ? record.size : 0), begin,
+                                                  record.time));
         std::memcpy(frame.data(), &record, sizeof(record));
         return true;
     }
 
     // read(2) does not show whether a member waits for the PMU: such a member is `ok` here.
     Status status(Member& member, ssize_t got, int error, std::span<const std::byte> bytes,
-                  std::uint64_t now) const noexcept {
+                  std::uint64_t begin, std::uint64_t now) const noexcept {
         if (got == 0) return Status::error;
         if (got < 0) return error == ENODEV ? Status::revoked : Status::stale;
         if (member.offline) return Status::offline;
         if (!enabled_) return Status::off;
-        member.offline = dissolved(member, bytes, now);
+        member.offline = dissolved(member, bytes, begin, now);
         return member.offline ? Status::offline : Status::ok;
     }
 
     // Offlining removes the siblings and stops the clock of an enabled group, also if the CPU is
     // back by now. The clock of a cgroup's group stands still while the cgroup does not run, too.
-    bool dissolved(Member& member, std::span<const std::byte> bytes,
+    // `begin` and `now` are the times before and after the read.
+    bool dissolved(Member& member, std::span<const std::byte> bytes, std::uint64_t begin,
                    std::uint64_t now) const noexcept {
         const bool shorter = bytes.size() < member.group.payload_size();
         const auto payload = Payload::parse(bytes, member.group.read_format());
         const auto time = payload ? payload->time_enabled() : std::nullopt;
         const bool stands_still = time && *time == member.last_enabled;
         if (time && !stands_still) {
+            // Of the two clocks, NTP slews one.
+            const std::uint64_t wall = begin - std::min(begin, member.advanced);
+            const bool lags = member.last_enabled != not_read &&
+                              *time - member.last_enabled + longest_tick_ns + wall / 1000 < wall;
             member.last_enabled = *time;
             member.advanced = now;
+            if (lags && !of_cgroup_) return true;
         }
         if (!shorter && !stands_still) return false;
         if (stands_still && (shorter || !of_cgroup_) && now - member.advanced > longest_tick_ns)

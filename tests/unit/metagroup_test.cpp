@@ -297,6 +297,20 @@ TEST_CASE("a group that stands still was dissolved, also if its CPU is online") 
     CHECK(status(mg) == Status::offline);
 }
 
+TEST_CASE("a group whose clock stood still between two reads was dissolved") {
+    need_software_events();
+    MetaGroup mg = MetaGroup::open(on_one_cpu("cpu-clock"));
+    CHECK(status(mg) == Status::ok);
+    std::this_thread::sleep_for(kLongStop);
+    CHECK(status(mg) == Status::ok);
+    stop_clocks();
+    std::this_thread::sleep_for(kLongStop);
+    for (const int event : perf_descriptors())
+        REQUIRE(ioctl(event, PERF_EVENT_IOC_ENABLE, 0) == 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(status(mg) == Status::offline);
+}
+
 TEST_CASE("a group of a cgroup that does not run stands still, but has its siblings") {
     need_software_events();
     MetaGroup::Options options = on_one_cpu("{cpu-clock,page-faults}");
