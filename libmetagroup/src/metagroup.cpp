@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <array>
 #include <metagroup/metagroup.hpp>
+#include <metagroup/topology.hpp>
 #include <set>
 #include <utility>
 
@@ -34,10 +35,24 @@ struct MetaGroup::State {
 
 namespace {
 
+// Of each package. A CPU whose package is not known is one by itself.
+CpuList first_of_packages(const CpuList& cpus) {
+    const std::vector<CpuPlace> topology = read_topology();
+    std::set<int> packages;
+    std::vector<int> first;
+    for (const int cpu : cpus) {
+        const auto at = static_cast<std::size_t>(cpu);
+        const int package = at < topology.size() ? topology[at].socket : -1;
+        if (package < 0 || packages.insert(package).second) first.push_back(cpu);
+    }
+    return CpuList(first);
+}
+
 // The CPUs of the list on which every event of the group can be counted.
 CpuList cpus_of(const GroupSpec& group, const CpuList& wanted) {
     CpuList cpus = wanted;
     for (const EventSpec& event : group.events) {
+        if (event.per_package) cpus = first_of_packages(cpus);
         if (event.on_one_cpu) cpus = CpuList({cpus.cpus().front()});
         if (!event.cpus) continue;
         cpus = cpus.intersect(*event.cpus);

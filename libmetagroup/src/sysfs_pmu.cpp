@@ -249,6 +249,12 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
                                  detail::format("{}.scale holds no number: \"{}\"", file, *scale));
         }
         if (auto unit = read_file(file + ".unit")) spec.unit = std::move(*unit);
+        // As perf, of which the kernel documents neither: what is not 0 says yes.
+        const auto says_yes = [&](const char* property) {
+            return read_file(file + property).value_or("0") != "0";
+        };
+        spec.reading = spec.reading || says_yes(".snapshot");
+        spec.per_package = spec.per_package || says_yes(".per-pkg");
     }
     for (Term& part : expanded) {
         if (part.value != "?") continue;

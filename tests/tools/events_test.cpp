@@ -4,7 +4,7 @@
 #include <metagroup/event_spec.hpp>
 
 #include "common/command_line.hpp"
-#include "common/totals.hpp"
+#include "common/counts.hpp"
 #include "program.hpp"
 
 namespace {
@@ -65,18 +65,15 @@ TEST_CASE("Events of several PMUs that were written as one are one column", "[no
     for (std::uint32_t i = 0; i < groups.size(); ++i)
         members.push_back({i, 0, i});
     const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0}));
-    struct Counted {
-        std::optional<std::uint64_t> time_enabled() const { return 100; }
-        std::optional<std::uint64_t> time_running() const { return 100; }
-        std::optional<std::uint64_t> raw(std::size_t event) const { return event == 0 ? 3 : 5; }
-    };
+    const std::array<std::uint64_t, 2> counted{3, 5};
     const auto columns_of = [&](bool merge) {
-        tool::Totals totals(groups, members, rows, merge);
+        tool::Counts counts(std::make_shared<tool::CountLayout>(groups, members, rows, merge));
         for (std::size_t i = 0; i < members.size(); ++i)
-            totals.add_member(i, Counted());
+            counts.add(i, {.to = 100, .enabled = 100, .running = 100, .counts = counted});
+        counts.add_up();
         std::vector<std::pair<std::string, double>> columns;
-        for (std::size_t i = 0; i < totals.columns().size(); ++i)
-            columns.emplace_back(totals.columns()[i].event, totals.at(0, i).value);
+        for (std::size_t i = 0; i < counts.columns().size(); ++i)
+            columns.emplace_back(counts.columns()[i].event, counts.at(0, i).value());
         return columns;
     };
     using Sums = std::vector<std::pair<std::string, double>>;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // CPUs that are offline for a time while stat counts sets. Tag [machine]: takes a CPU offline, so
 // it runs in guests only.
-#include "common/aggregation.hpp"
 #include "common/count_report.hpp"
+#include "common/counts.hpp"
 #include "program.hpp"
 #include "support/cpus.hpp"
 #include "support/frame_builder.hpp"
@@ -38,11 +38,13 @@ std::vector<std::string> lines(const MakeReport& make_report,
     const tool::Aggregation rows(mode, metagroup::CpuList({0, 1}), machine.path());
     const auto groups = metagroup::parse_events("page-faults");
     const std::vector<metagroup::MetaGroup::Member> members{{0, 0, 0}, {1, 1, 0}};
-    tool::Totals totals(groups, members, rows);
+    tool::Counts totals(std::make_shared<tool::CountLayout>(groups, members, rows));
+    tool::Accumulator accumulator(members.size());
     const Snapshot older = snapshot(kSecond, kSecond, 0);
     const Snapshot newer = snapshot(4 * kSecond, 2 * kSecond, 1);
-    totals.add(metagroup::Delta(older, newer));
-    totals.add_offline(metagroup::Delta(older, newer));
+    accumulator.add(totals, older);
+    accumulator.add(totals, newer);
+    totals.add_up();
     const tool::Metrics metrics(totals.columns());
     const metagroup::test::TempTree tree;
     tool::Output output(tree.path("output"));
@@ -84,9 +86,9 @@ TEST_CASE("A row of CSV has one field more, the time for which its CPUs were off
         return tool::make_csv_report(output, std::move(subject), ",");
     });
     REQUIRE(csv.size() == 2);
-    CHECK(csv[0] == "3.000000000,CPU0,3000000,,page-faults,3000000000,100.00,1.000,M/sec");
+    CHECK(csv[0] == "3.000000000,CPU0,3000000,,page-faults,3000000000,100.00,1000000.000,/sec");
     CHECK(csv[1] ==
-          "3.000000000,CPU1,1000000,,page-faults,1000000000,100.00,1.000,M/sec,2000000000");
+          "3.000000000,CPU1,1000000,,page-faults,1000000000,100.00,333333.333,/sec,2000000000");
 }
 
 TEST_CASE("A line of JSON has the time for which its CPUs were offline", "[no-module]") {

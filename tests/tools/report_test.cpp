@@ -79,8 +79,8 @@ TEST_CASE("report adds up the counts of each CPU", "[no-module]") {
         CHECK(cycles.at("cpu") == std::to_string(cpu));
         // Between the first sample and the last.
         CHECK(cycles.at("counter-value") == 999'000'000 * (cpu + 1));
-        CHECK(cycles.at("metric-value") == cpu + 1);
-        CHECK(cycles.at("metric-unit") == "G/sec");
+        CHECK(cycles.at("metric-value") == 1e9 * static_cast<double>(cpu + 1));
+        CHECK(cycles.at("metric-unit") == "/sec");
         CHECK(instructions.at("counter-value") == 1'998'000'000 * (cpu + 1));
         CHECK(instructions.at("metric-value") == 2);
     }
@@ -274,15 +274,25 @@ TEST_CASE("report finds the phases of a recording, with the means of each figure
     for (const auto& line : json_lines(run("-j --figure cycles,IPC")))
         if (line.contains("phase")) phases.push_back(line);
     REQUIRE(phases.size() == 4);
+    // A sample is some microseconds later than its deadline, and so is the phase.
+    const auto mean_of = [&](std::size_t row) {
+        const double mean = phases[row].at("mean");
+        phases[row].erase("mean");
+        return mean;
+    };
+    CHECK(mean_of(0) == Approx(1e9));
+    CHECK(mean_of(1) == Approx(2));
+    CHECK(mean_of(2) == Approx(4e9).epsilon(1e-5));
+    CHECK(mean_of(3) == Approx(1).epsilon(1e-5));
     CHECK(phases[0] == nlohmann::json::parse(R"({"phase": 1, "from": 0, "to": 0.3,
-        "figure": "cycles", "unit": "/sec", "mean": 1e9})"));
-    CHECK(phases[1].at("mean") == 2);
+        "figure": "cycles", "unit": "/sec"})"));
     CHECK(phases[2] == nlohmann::json::parse(R"({"phase": 2, "from": 0.3, "to": 1.0,
-        "figure": "cycles", "unit": "/sec", "mean": 4e9})"));
-    CHECK(phases[3].at("mean") == 1);
+        "figure": "cycles", "unit": "/sec"})"));
     const auto lines = split(run("-x ';'"), '\n');
     CHECK(std::ranges::find(lines, "phase;from;to;figure;unit;mean") != lines.end());
-    CHECK(std::ranges::find(lines, "2;0.3;1;IPC;insn per cycle;1") != lines.end());
+    CHECK(std::ranges::any_of(lines, [](const std::string& line) {
+        return line.starts_with("2;0.3;1;IPC;insn per cycle;1");
+    }));
     CHECK_THAT(run(""), ContainsSubstring("phase 2       0.300000 s  1.000000 s  cycles "));
 }
 

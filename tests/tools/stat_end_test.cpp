@@ -40,10 +40,11 @@ bool ignores(const std::string& status, int signal) {
 // metagroup stat, started as a script starts a background process: with SIGINT ignored.
 class Background {
   public:
-    explicit Background(const std::string& command = "") {
+    explicit Background(const std::string& command = "", const std::string& options = "") {
         const std::string output = tree_.path("output");
-        const std::string line = std::string("exec " METAGROUP_TOOL " stat -e cpu-clock -o ") +
-                                 output + (command.empty() ? "" : " -- " + command);
+        const std::string line = std::string("exec " METAGROUP_TOOL " stat -e cpu-clock ") +
+                                 options + " -o " + output +
+                                 (command.empty() ? "" : " -- " + command);
         pid_ = ::fork();
         REQUIRE(pid_ >= 0);
         if (pid_ == 0) {
@@ -186,6 +187,33 @@ TEST_CASE("A command that ignores SIGHUP, as by nohup, is not ended by it") {
                                         " stat -e cpu-clock -o /dev/null -- sh -c "
                                         "'kill -HUP $PPID; sleep 0.2; exit 7'");
     CHECK(outcome.status == 7);
+}
+
+TEST_CASE("A command that ends before -D does is not counted, and ends stat") {
+    for (const std::string intervals : {"", "-I 100 "}) {
+        const auto start = Clock::now();
+        const Outcome outcome = count_clock("-D 10s " + intervals + "-j -- sh -c 'exit 3'");
+        CHECK(Clock::now() - start < 9s);
+        CHECK(outcome.status == 3);
+    }
+    const auto lines = json_lines(count_clock("-D 10s -j -- true").text);
+    CHECK(lines.at(0).at("elapsed").get<double>() < 0.1);
+}
+
+TEST_CASE("An interrupt during -D ends stat") {
+    Background stat("sh -c 'kill -INT $PPID; exec " + kLong + "'", "-D 10s");
+    CHECK(stat.end() == 128 + SIGTERM);
+}
+
+TEST_CASE("A run that an interrupt cuts short is not part of the mean") {
+    const Outcome outcome = run_program(
+        "rm -f again; trap '' INT; exec " METAGROUP_TOOL
+        " stat -e cpu-clock -r 5 -j -- sh -c 'if [ -e again ]; then rm again; kill -INT $PPID; "
+        "exec sleep 60; fi; : >again; sleep 0.3'");
+    CAPTURE(outcome.text);
+    const auto line = json_lines(outcome.text).at(0);
+    CHECK(line.at("elapsed").get<double>() >= 0.3);
+    CHECK_FALSE(line.contains("variance"));
 }
 
 TEST_CASE("An interval that its command ends is printed with its own time") {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/aggregation.hpp"
+#include "common/counts.hpp"
 #include "program.hpp"
 
 namespace {
@@ -208,6 +208,11 @@ TEST_CASE("Rows can be dies and last-level caches", "[no-module]") {
     const tool::Aggregation caches(tool::AggrMode::cache, metagroup::CpuList({0, 2}), tree.path());
     REQUIRE(caches.places().size() == 2);
     CHECK(caches.places()[1].name == "S0-D1-L3-ID2");
-    CHECK_THROWS_WITH((tool::Aggregation(tool::AggrMode::cache, cpus, tree.path())),
-                      ContainsSubstring("last-level cache of CPU 1"));
+    const tool::Aggregation all(tool::AggrMode::cache, cpus, tree.path());
+    REQUIRE(all.places().size() == 3);
+    CHECK(all.places()[2].name == "unknown");
+    CHECK(all.places()[2].cpus == metagroup::CpuList({1}));
+    CHECK_THROWS_WITH(
+        (tool::Aggregation(tool::AggrMode::cache, metagroup::CpuList({1}), tree.path())),
+        ContainsSubstring("last-level cache of CPU 1"));
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // metagroup stat by its command line. Tag [machine]: changes the machine (cgroups, CPU hotplug,
 // busy PMUs, permission), so it runs in guests only.
-#include "common/aggregation.hpp"
+#include "common/counts.hpp"
 #include "common/intervals.hpp"
 #include "program.hpp"
 #include "support/settings.hpp"
@@ -246,35 +246,36 @@ TEST_CASE("The intervals of a stream and its last one add up to all counts", "[m
         {.groups = metagroup::parse_events("{cpu-clock,context-switches},page-faults"),
          .cpus = metagroup::CpuList::online()});
     const tool::Aggregation rows(tool::AggrMode::cpu, metagroup::CpuList::online());
-    tool::Totals interval(group, rows);
-    tool::Totals whole(group, rows);
+    const auto layout = std::make_shared<tool::CountLayout>(group.groups(), group.members(), rows);
+    tool::Counts whole(layout);
     tool::Overhead overhead;
     std::vector<tool::Count> sums(rows.places().size() * whole.columns().size());
-    const auto add = [&] {
-        for (std::size_t i = 0; i < sums.size(); ++i)
-            sums[i].add(interval.at(0, i));
-    };
     Snapshot first;
     Snapshot last;
     group.read(first);
-    auto stream = tool::StreamedIntervals::start(group, "stream", 1ms, first).value();
+    auto stream = tool::StreamedIntervals::start(group, "stream", 1ms, first, layout).value();
+    const auto add_all = [&] {
+        while (const tool::Counts* interval = stream.next(overhead))
+            for (std::size_t i = 0; i < sums.size(); ++i)
+                sums[i].add(interval->at(0, i));
+    };
     while (overhead.deadlines < 100) {
         std::this_thread::sleep_for(stream.batch() / 2);
-        while (stream.next(interval, overhead))
-            add();
+        add_all();
     }
     stream.stop();
-    while (stream.next(interval, overhead))
-        add();
+    add_all();
     group.disable();
     group.read(last);
-    interval.clear();
-    stream.add_rest(last, interval);
-    add();
-    whole.add(metagroup::Delta(first, last));
+    stream.finish(last);
+    add_all();
+    tool::Accumulator accumulator(first.size());
+    accumulator.add(whole, first);
+    accumulator.add(whole, last);
+    whole.add_up();
     for (std::size_t i = 0; i < sums.size(); ++i) {
         CAPTURE(i);
-        CHECK(sums[i].value == whole.at(0, i).value);
+        CHECK(sums[i].count == whole.at(0, i).count);
         CHECK(sums[i].enabled == whole.at(0, i).enabled);
     }
 }

@@ -39,7 +39,11 @@ struct FakePmus {
             .file("uncore/format/event", "config:0-7")
             .file("uncore/events/energy", "event=0x02")
             .file("uncore/events/energy.scale", "2.5e-10")
-            .file("uncore/events/energy.unit", "Joules");
+            .file("uncore/events/energy.unit", "Joules")
+            .file("uncore/events/energy.per-pkg", "1")
+            .file("core/events/margin", "event=0x13")
+            .file("core/events/margin.snapshot", "1")
+            .file("core/events/margin.unit", "C");
         paths.pmus = tree.path();
     }
     TempTree tree;
@@ -103,6 +107,14 @@ TEST_CASE("an event's name expands to its terms, and terms written by hand overr
     CHECK(pmus.encode("core", "stalls,umask=0x4").attr.config == (0x4a2U | (1U << 18)));
     CHECK(pmus.encode("core", "umask=0x4,stalls").attr.config == (0x4a2U | (1U << 18)));
     CHECK(pmus.encode("core", "slot,umask=3").attr.config == 0x310);
+}
+
+TEST_CASE("an event says whether it shows a state, and whether it is one of its package") {
+    const FakePmus pmus;
+    CHECK(pmus.encode("core", "margin").reading);
+    CHECK_FALSE(pmus.encode("core", "margin").per_package);
+    CHECK(pmus.encode("uncore", "energy").per_package);
+    CHECK_FALSE(pmus.encode("uncore", "energy").reading);
 }
 
 TEST_CASE("scale, unit and CPUs of an uncore event come with it") {

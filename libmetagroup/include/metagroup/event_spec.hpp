@@ -36,6 +36,12 @@ struct EventSpec {
     std::string merged{};
     /// Counts the same on every CPU, as the time: a meta-group counts it on its first CPU only.
     bool on_one_cpu = false;
+    /// Shows a state instead of counting, as a temperature (`events/NAME.snapshot` in sysfs): its
+    /// newest value is what it has to say.
+    bool reading = false;
+    /// Counts the same on all CPUs of a package (`events/NAME.per-pkg`): a meta-group counts it on
+    /// the first CPU of each.
+    bool per_package = false;
 };
 
 /// One event group: the leader first, then its siblings.

@@ -48,6 +48,10 @@ class METAGROUP_API Sample {
         if (i >= nr()) return std::nullopt;
         return payload_->value(i + hidden_);
     }
+    /// The kernel's identifier of event `i`; no value if there is none.
+    [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const {
+        return i < nr() ? payload_->id(i + hidden_) : std::nullopt;
+    }
     /// Nanoseconds for which the member was enabled; no value if not known.
     [[nodiscard]] std::optional<std::uint64_t> time_enabled() const noexcept {
         return payload_ ? payload_->time_enabled() : std::nullopt;

@@ -22,11 +22,40 @@ bool is_counted(const metagroup::RecordedEvent& event) {
     return (event.attr.sample_type & PERF_SAMPLE_READ) != 0 && !event.is_timer();
 }
 
-std::vector<Column> columns_of(const Recording& recording) {
+// The events of a group stand together.
+std::vector<Column> columns_of(const Recording& recording, const Extent& extent) {
     std::vector<Column> columns;
-    for (const metagroup::RecordedEvent& event : recording.events())
-        if (is_counted(event)) columns.push_back({event.name, event.unit, event.scale});
+    for (const auto& [leader, events] : extent.groups)
+        for (const std::size_t i : events) {
+            const metagroup::RecordedEvent& event = recording.events()[i];
+            columns.push_back({.event = event.name,
+                               .unit = event.unit,
+                               .scale = event.scale,
+                               .clock = metagroup::is_clock(event.attr)});
+        }
     return columns;
+}
+
+std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const Extent& extent,
+                                             const Aggregation& rows) {
+    std::vector<CountLayout::Lane> lanes;
+    std::size_t column = 0;
+    for (const auto& [leader, events] : extent.groups) {
+        for (const int cpu : extent.cpus)
+            lanes.push_back({cpu, column, events.size()});
+        column += events.size();
+    }
+    return std::make_shared<CountLayout>(columns_of(recording, extent), std::move(lanes), rows);
+}
+
+// The CPUs of a machine if the group was recorded on all of them.
+std::set<int> recorded_cpus(const Recording& recording) {
+    std::set<int> cpus;
+    for (const metagroup::RecordedEvent& event : recording.events())
+        if (is_counted(event) && event.ids.size() == recording.topology().size())
+            for (std::size_t cpu = 0; cpu < event.ids.size(); ++cpu)
+                cpus.insert(static_cast<int>(cpu));
+    return cpus;
 }
 
 // All rates, then all ratios.
@@ -34,20 +63,11 @@ std::vector<Figure> figures_of(const std::vector<Column>& columns, const Metrics
     std::vector<Figure> figures;
     for (std::size_t i = 0; i < columns.size(); ++i)
         figures.push_back(
-            {columns[i].event, is_clock(columns[i].event) ? "CPUs utilized" : "/sec", i, false});
+            {columns[i].event, columns[i].clock ? "CPUs utilized" : "/sec", i, false});
     for (std::size_t i = 0; i < columns.size(); ++i)
         if (const auto& ratio = metrics.ratio_of(i))
             figures.push_back({std::string(ratio->name), ratio->unit, i, true});
     return figures;
-}
-
-// Adds what was counted between two readings; nothing if the counter went back, as after a reset.
-template <typename Reading>
-void add_difference(Totals& totals, std::size_t place, std::size_t column, const Reading& older,
-                    const Reading& newer) {
-    const std::uint64_t count = newer.count - older.count;
-    totals.add(place, column, count > UINT64_MAX / 2 ? std::nullopt : std::optional(count),
-               newer.enabled - older.enabled, newer.running - older.running);
 }
 
 }  // namespace
@@ -58,18 +78,30 @@ Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t unti
     while (const auto entry = recording.next())
         if (entry->kind == Kind::sample) first = std::min(first, entry->time_ns);
     Extent extent{{}, UINT64_MAX, 0, 0};
-    std::set<int> cpus;
+    std::set<int> cpus = recorded_cpus(recording);
     recording.rewind();
     while (const auto entry = recording.next()) {
+        if (entry->kind == Kind::round || entry->time_ns < first) continue;
         const std::uint64_t at = entry->time_ns - first;
-        if (entry->kind == Kind::round || at < since || at > until) continue;
+        if (at < since || at > until) continue;
         cpus.insert(entry->cpu);
         if (entry->kind == Kind::lost) continue;
         ++extent.samples;
         extent.first = std::min(extent.first, entry->time_ns);
         extent.last = std::max(extent.last, entry->time_ns);
+        const auto [lane, is_new] = extent.lanes.try_emplace({entry->event, entry->cpu});
+        lane->second.last = std::max(lane->second.last, entry->time_ns);
+        if (!is_new) continue;
+        lane->second.first = entry->time_ns;
+        auto& events = extent.groups[entry->event];
+        if (!events.empty()) continue;
+        for (std::size_t value = 0; value < entry->payload->nr(); ++value) {
+            const auto event = recording.event_of(entry->payload->id(value).value());
+            if (event && is_counted(recording.events()[*event])) events.push_back(*event);
+        }
     }
     if (extent.last == 0) throw std::runtime_error("the recording has no samples in this time");
+    std::erase_if(extent.groups, [](const auto& group) { return group.second.empty(); });
     extent.cpus = metagroup::CpuList({cpus.begin(), cpus.end()});
     return extent;
 }
@@ -80,26 +112,38 @@ Analysis::Analysis(Recording& recording, Extent extent, const Aggregation& rows,
       rows_(rows),
       extent_(std::move(extent)),
       period_(recording.period_ns()),
-      interval_(interval),
-      columns_(columns_of(recording)),
-      metrics_(columns_),
-      figures_(figures_of(columns_, metrics_)),
-      whole_(columns_, rows),
-      sample_(columns_, Aggregation::one()) {
+      layout_(layout_of(recording, extent_, rows)),
+      metrics_(layout_->columns()),
+      figures_(figures_of(layout_->columns(), metrics_)),
+      whole_(layout_),
+      accumulator_(layout_->lanes().size()) {
     recording_.rewind();
+    if (interval)
+        intervals_.emplace(layout_, nominal(extent_.first), *interval,
+                           std::max(nominal(extent_.last), nominal(extent_.first) + 1));
+    const Aggregation one(AggrMode::all, metagroup::CpuList({0}));
+    std::size_t lane = 0;
     std::size_t column = 0;
-    for (const metagroup::RecordedEvent& event : recording.events())
-        column_of_.push_back(is_counted(event) ? std::optional(column++) : std::nullopt);
+    for (const auto& [leader, events] : extent_.groups) {
+        const CountLayout sample(layout_->columns(), {{0, column, events.size()}}, one);
+        Counts& counts =
+            samples_.try_emplace(leader, std::make_shared<CountLayout>(sample)).first->second;
+        for (const int cpu : extent_.cpus) {
+            const auto known = extent_.lanes.find({leader, cpu});
+            if (known != extent_.lanes.end()) {
+                counters_[{leader, cpu}] = {lane, known->second.last, &counts};
+                if (intervals_) intervals_->begin(lane, known->second.first);
+            } else if (intervals_) {
+                intervals_->finish(lane);
+            }
+            ++lane;
+        }
+        column += events.size();
+    }
 }
 
 double Analysis::seconds() const {
     return static_cast<double>(nominal(extent_.last) - nominal(extent_.first)) / 1e9;
-}
-
-// An interval includes the deadline at its end.
-std::uint64_t Analysis::interval_of(std::uint64_t time) const {
-    const std::uint64_t after = nominal(time) - nominal(extent_.first);
-    return after == 0 || !interval_ ? 0 : (after - 1) / *interval_;
 }
 
 bool Analysis::step(const OnInterval& on_interval) {
@@ -109,9 +153,10 @@ bool Analysis::step(const OnInterval& on_interval) {
         return false;
     }
     if (entry->kind == Kind::round)
-        end_round(std::exchange(complete_, newest_), on_interval);
+        end_round(std::exchange(complete_, newest_));
     else
         add(*entry);
+    show_intervals(0, on_interval);
     return true;
 }
 
@@ -124,36 +169,66 @@ void Analysis::add(const RecordedEntry& entry) {
 }
 
 void Analysis::finish(const OnInterval& on_interval) {
-    end_round(UINT64_MAX, on_interval);
-    for (const auto& [id, counter] : counters_)
-        add_difference(whole_, counter.place, counter.column, counter.first, counter.last);
-    counters_.clear();
+    end_round(UINT64_MAX);
+    show_intervals(UINT64_MAX, on_interval);
+    whole_.add_up(extent_.last - extent_.first);
+}
+
+void Analysis::show_intervals(std::uint64_t forced, const OnInterval& on_interval) {
+    if (!intervals_) return;
+    while (const Counts* counts = intervals_->take(forced))
+        on_interval(static_cast<double>(intervals_->taken_until() - nominal(extent_.first)) / 1e9,
+                    *counts);
+}
+
+// \return false if the sample lacks an event of its group.
+bool Analysis::take_values(const RecordedEntry& entry) {
+    const metagroup::Payload& payload = *entry.payload;
+    values_.clear();
+    ids_.clear();
+    std::size_t value = 0;
+    for (const std::size_t event : extent_.groups[entry.event]) {
+        while (value < payload.nr() && recording_.event_of(payload.id(value).value()) != event)
+            ++value;
+        if (value == payload.nr()) return false;
+        values_.push_back(payload.value(value));
+        ids_.push_back(*payload.id(value));
+    }
+    return true;
 }
 
 void Analysis::add_sample(const RecordedEntry& entry) {
-    const metagroup::Payload& payload = *entry.payload;
-    const std::size_t place = rows_.index_of(entry.cpu);
-    const std::uint64_t interval = interval_of(entry.time_ns);
-    sample_.clear();
-    for (std::size_t i = 0; i < payload.nr(); ++i) {
-        const std::uint64_t id = payload.id(i).value();
-        const auto event = recording_.event_of(id);
-        if (!event || !column_of_[*event]) continue;
-        // Formats without times: the event was counted all the time.
-        const std::uint64_t enabled = payload.time_enabled().value_or(entry.time_ns);
-        const Reading now{enabled, payload.time_running().value_or(enabled), payload.value(i)};
-        const auto [found, is_new] =
-            counters_.try_emplace(id, Counter{place, *column_of_[*event], now, now, now, interval});
-        if (is_new) continue;
-        Counter& counter = found->second;
-        add_difference(sample_, 0, counter.column, counter.last, now);
-        if (counter.interval != interval) end_interval(counter);
-        counter.interval = interval;
-        counter.last = now;
+    const auto found = counters_.find({entry.event, entry.cpu});
+    if (found == counters_.end()) return;
+    const Counter& counter = found->second;
+    // Formats without times: the event was counted all the time.
+    const std::uint64_t enabled = entry.payload->time_enabled().value_or(entry.time_ns);
+    const auto difference =
+        take_values(entry)
+            ? accumulator_.add(counter.lane,
+                               {.time = entry.time_ns,
+                                .enabled = enabled,
+                                .running = entry.payload->time_running().value_or(enabled),
+                                .counts = values_,
+                                .ids = ids_})
+            : std::nullopt;
+    if (difference) {
+        whole_.add(counter.lane, *difference);
+        if (intervals_) intervals_->add(counter.lane, *difference);
+        add_figures(*counter.sample, rows_.index_of(entry.cpu), *difference);
     }
+    if (intervals_ && entry.time_ns >= counter.last) intervals_->finish(counter.lane);
+}
+
+// Of one sample.
+void Analysis::add_figures(Counts& sample, std::size_t place,
+                           const metagroup::Difference& difference) {
     constexpr double largest = 1e15;
+    sample.clear();
+    sample.add(0, difference);
+    sample.add_up();
     for (std::size_t i = 0; i < figures_.size(); ++i) {
-        const auto metric = figures_[i].of(metrics_, sample_, 0);
+        const auto metric = figures_[i].of(metrics_, sample, 0);
         if (!metric || !(metric->value >= 0)) continue;
         histograms_[{place, i}].add(
             static_cast<std::uint64_t>(std::llround(std::min(metric->value, largest) * kFactor)));
@@ -183,28 +258,11 @@ void Analysis::add_timing(const RecordedEntry& entry) {
     span.last = std::max(span.last, entry.time_ns);
 }
 
-void Analysis::end_interval(Counter& counter) {
-    if (!interval_ || counter.last.enabled == counter.begin.enabled) return;
-    Totals& totals = intervals_.try_emplace(counter.interval, columns_, rows_).first->second;
-    add_difference(totals, counter.place, counter.column, counter.begin, counter.last);
-    counter.begin = counter.last;
-}
-
-void Analysis::end_round(std::uint64_t complete, const OnInterval& on_interval) {
+void Analysis::end_round(std::uint64_t complete) {
     while (!deadlines_.empty() && deadlines_.begin()->first < nominal(complete)) {
         const Span& span = deadlines_.begin()->second;
         if (extent_.cpus.size() > 1) skew_.add(span.last - span.first);
         deadlines_.erase(deadlines_.begin());
-    }
-    const bool all = complete == UINT64_MAX;
-    if (!interval_ || (!all && complete < extent_.first)) return;
-    const std::uint64_t open = all ? UINT64_MAX : interval_of(complete);  // the first
-    for (auto& [id, counter] : counters_)
-        if (counter.interval < open) end_interval(counter);
-    while (!intervals_.empty() && intervals_.begin()->first < open) {
-        const auto end = static_cast<double>((intervals_.begin()->first + 1) * *interval_) / 1e9;
-        on_interval(std::min(end, seconds()), intervals_.begin()->second);
-        intervals_.erase(intervals_.begin());
     }
 }
 
@@ -250,14 +308,17 @@ Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation
     steps_ = static_cast<std::size_t>((time - 1) / interval + 1);
     values_.assign(figures_.size() * steps_ * places().size(), -1);
     Analysis analysis(recording, extent, rows, interval);
-    analysis.run([&](double end, const Totals& totals) {
+    analysis.run([&](double end, const Counts& counts) {
         const double at = std::ceil(end / interval_ - 1e-6) - 1;
         const auto step =
             static_cast<std::size_t>(std::clamp(at, 0.0, static_cast<double>(steps_ - 1)));
         for (std::size_t i = 0; i < figures_.size(); ++i)
             for (std::size_t place = 0; place < places().size(); ++place) {
-                const auto metric = figures_[i].of(analysis.metrics(), totals, place);
-                if (metric && std::isfinite(metric->value))
+                const auto metric = figures_[i].of(analysis.metrics(), counts, place);
+                // The rate of some of the CPUs is not that of all.
+                const bool whole =
+                    figures_[i].ratio || counts.at(place, figures_[i].column).complete();
+                if (metric && whole)
                     values_[(i * steps_ + step) * places().size() + place] = metric->value;
             }
     });

@@ -7,26 +7,33 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <metagroup/cpu_list.hpp>
 #include <metagroup/recording.hpp>
 #include <optional>
 #include <span>
 #include <string>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "common/aggregation.hpp"
+#include "common/counts.hpp"
 #include "common/totals.hpp"
 
 namespace tool {
 
 // The CPUs and times of the samples.
 struct Extent {
-    metagroup::CpuList cpus;
+    struct Lane {
+        std::uint64_t first = 0;  // ns, of its samples
+        std::uint64_t last = 0;
+    };
+
+    metagroup::CpuList cpus;  // also those without a sample, as far as they are known
     std::uint64_t first = 0;  // ns
     std::uint64_t last = 0;
     std::uint64_t samples = 0;
+    std::map<std::pair<std::size_t, int>, Lane> lanes{};  // by group, which is its leader, and CPU
+    std::map<std::size_t, std::vector<std::size_t>> groups{};  // events that are counted
 };
 
 // The samples from `since` to `until`, in ns from the first one.
@@ -40,9 +47,9 @@ struct Figure {
     std::size_t column = 0;
     bool ratio = false;
 
-    std::optional<Metric> of(const Metrics& metrics, const Totals& totals,
+    std::optional<Metric> of(const Metrics& metrics, const Counts& counts,
                              std::size_t place) const {
-        return ratio ? metrics.ratio(totals, place, column) : metrics.rate(totals, place, column);
+        return ratio ? metrics.ratio(counts, place, column) : metrics.rate(counts, place, column);
     }
 };
 
@@ -66,7 +73,7 @@ struct Distribution {
 class Analysis {
   public:
     // Receives the time of the end of the interval in seconds, and its counts.
-    using OnInterval = std::function<void(double, const Totals&)>;
+    using OnInterval = std::function<void(double, const Counts&)>;
 
     // Reads the recording from its start.
     Analysis(metagroup::Recording& recording, Extent extent, const Aggregation& rows,
@@ -80,29 +87,21 @@ class Analysis {
         }
     }
 
-    const std::vector<Column>& columns() const { return columns_; }
+    const std::vector<Column>& columns() const { return layout_->columns(); }
     const Metrics& metrics() const { return metrics_; }
     const std::vector<Figure>& figures() const { return figures_; }
     // Seconds from the first sample to the last.
     double seconds() const;
     // After the last step: from the first sample to the last.
-    const Totals& whole() const { return whole_; }
+    const Counts& whole() const { return whole_; }
     std::vector<Distribution> distributions() const;
 
   private:
-    // The times and the count of one event on one CPU.
-    struct Reading {
-        std::uint64_t enabled = 0;
-        std::uint64_t running = 0;
-        std::uint64_t count = 0;
-    };
+    // A group on a CPU.
     struct Counter {
-        std::size_t place = 0;
-        std::size_t column = 0;
-        Reading first;
-        Reading begin;  // of the interval
-        Reading last;
-        std::uint64_t interval = 0;
+        std::size_t lane = 0;
+        std::uint64_t last = 0;  // ns, of its samples
+        Counts* sample = nullptr;
     };
     struct Span {
         std::uint64_t first = UINT64_MAX;
@@ -121,29 +120,32 @@ class Analysis {
     void add(const metagroup::RecordedEntry& entry);
     void add_sample(const metagroup::RecordedEntry& entry);
     void add_timing(const metagroup::RecordedEntry& entry);
-    void end_interval(Counter& counter);
-    void end_round(std::uint64_t complete, const OnInterval& on_interval);
+    void add_figures(Counts& sample, std::size_t place, const metagroup::Difference& difference);
+    bool take_values(const metagroup::RecordedEntry& entry);
+    void end_round(std::uint64_t complete);
+    void show_intervals(std::uint64_t forced, const OnInterval& on_interval);
     void finish(const OnInterval& on_interval);
     // The deadline of a sample.
     std::uint64_t nominal(std::uint64_t time) const {
         return period_ ? time - time % *period_ : time;
     }
-    std::uint64_t interval_of(std::uint64_t time) const;
 
     metagroup::Recording& recording_;
     const Aggregation& rows_;
     Extent extent_;
     std::optional<std::uint64_t> period_;
-    std::optional<std::uint64_t> interval_;
-    std::vector<std::optional<std::size_t>> column_of_;  // by event
-    std::vector<Column> columns_;
+    std::shared_ptr<const CountLayout> layout_;
     Metrics metrics_;
     std::vector<Figure> figures_;
-    Totals whole_;
-    Totals sample_;  // the counts since the sample before, in one place
-    std::unordered_map<std::uint64_t, Counter> counters_;  // by identifier
-    std::map<std::uint64_t, Totals> intervals_;            // that are not complete
-    std::map<std::uint64_t, Span> deadlines_;              // that are not complete
+    Counts whole_;
+    Accumulator accumulator_;
+    std::optional<Intervals> intervals_;
+    std::map<std::pair<std::size_t, int>, Counter> counters_;  // as Extent::lanes
+    // By group: what it counted since the sample before, on any CPU.
+    std::map<std::size_t, Counts> samples_;
+    std::vector<std::uint64_t> values_;  // of one sample
+    std::vector<std::uint64_t> ids_;
+    std::map<std::uint64_t, Span> deadlines_;  // that are not complete
     // By place and figure. Behind the last figure: the lateness, or without common deadlines the
     // time between two samples.
     std::map<std::pair<std::size_t, std::size_t>, Histogram> histograms_;

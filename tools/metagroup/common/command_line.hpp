@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/aggregation.hpp"
+#include "common/counts.hpp"
 
 namespace tool {
 

@@ -23,7 +23,8 @@
 namespace tool {
 namespace {
 
-// A rate as in perf stat: 41.360 /sec, 2.596 G/sec.
+// A rate as people read it, and as in perf stat: 41.360 /sec, 2.596 G/sec. Programs get it as it
+// is: a unit that changes from row to row is easily overlooked.
 struct Shortened {
     double value;
     std::string_view prefix;
@@ -42,18 +43,51 @@ Shortened shorten(const Metric& metric) {
 // The part of a row that depends on the event only.
 struct Label {
     explicit Label(const Column& column) {
-        const bool clock = is_clock(column.event);
-        if (clock) divisor = 1e6;
-        if (clock || column.scale != 1) decimals = 2;
-        unit = clock ? "msec" : column.unit;
+        if (column.clock) divisor = 1e6;
+        if (column.clock || column.scale != 1) decimals = 2;
+        integer = decimals == 0 && !column.reading;
+        unit = column.clock ? "msec" : column.unit;
         text = fmt::format(" {:<9}{:<26}", unit, column.event);
     }
 
     double divisor = 1;
     unsigned decimals = 0;
+    bool integer = false;
     std::string unit;
     std::string text;  // unit and event
 };
+
+// Counts of occurrences are written exactly. Nothing if the event was not counted.
+struct Shown {
+    Shown(const Subject& subject, const Counts& counts, const Count& count, const Label& label,
+          std::size_t column)
+        : exact(label.integer && count.exact()), whole(count.count) {
+        // As perf: the cgroup has not run.
+        if (!subject.cgroup.empty() && count.enabled == 0) return;
+        value = counts.value(count, column);
+        if (value) value = *value / label.divisor;
+    }
+    void append(std::string& text, unsigned decimals, std::size_t width, Digits digits) const {
+        if (exact)
+            append_integer(text, whole, width, digits);
+        else
+            append_decimal(text, *value, decimals, width, digits);
+    }
+
+    bool exact;
+    std::uint64_t whole;
+    std::optional<double> value;
+};
+
+// Counters that should have counted, and did not.
+std::uint32_t missing(const Count& count) {
+    return count.counters - count.whole();
+}
+
+double percent(const Count& count) {
+    const double value = count.value();
+    return value == 0 ? 0 : 100 * count.deviation / value;
+}
 
 // The order of rows in perf stat: with -A by event, else by place. An event that is counted once
 // for all CPUs has one row, of the first.
@@ -85,7 +119,7 @@ class TextReport final : public Report {
     }
 
     void started(std::chrono::system_clock::time_point when) override { started_ = when; }
-    void interval(double seconds, const Totals& totals) override {
+    void interval(double seconds, const Counts& counts) override {
         if (const auto when = std::exchange(started_, std::nullopt))
             print("# started on {:%a %b %e %H:%M:%S %Y}\n\n",
                   fmt::localtime(std::chrono::system_clock::to_time_t(*when)));
@@ -93,17 +127,17 @@ class TextReport final : public Report {
         begin_.clear();
         append_decimal(begin_, seconds, 9, 15, Digits::plain);
         begin_ += ' ';
-        rows(totals);
+        rows(counts);
         lines_ = (lines_ + 1) % 25;
     }
 
-    void whole(const Mean& seconds, const Totals& totals) override {
+    void whole(const Mean& seconds, const Counts& counts) override {
         print("\n Performance counter stats for '{}'{}", subject_.target,
               subject_.cgroup.empty() ? "" : " in cgroup " + subject_.cgroup);
         if (seconds.runs > 1) print(" ({} runs)", seconds.runs);
         print(":\n\n");
         begin_.clear();
-        rows(totals);
+        rows(counts);
         if (seconds.runs > 1)
             print("\n {:>17.9f} +- {:.9f} seconds time elapsed  ( +- {:.2f} % )\n\n", seconds.value,
                   seconds.deviation(), 100 * seconds.deviation() / seconds.value);
@@ -157,24 +191,24 @@ class TextReport final : public Report {
     bool shows_cpus() const { return subject_.rows.mode() != AggrMode::cpu; }
     std::size_t place_width() const { return shows_cpus() ? 17 : 12; }
 
-    void rows(const Totals& totals) {
+    void rows(const Counts& counts) {
         each_row(subject_.rows, subject_.columns,
-                 [&](std::size_t place, std::size_t column) { row(totals, place, column); });
+                 [&](std::size_t place, std::size_t column) { row(counts, place, column); });
         flush();
     }
 
-    void row(const Totals& totals, std::size_t place, std::size_t column) {
+    void row(const Counts& counts, std::size_t place, std::size_t column) {
         const Label& label = labels_[column];
-        const Count& count = totals.at(place, column);
+        const Count& count = counts.at(place, column);
         text_ += begin_;
         text_ += place_names_[place];
-        if (count.known())
-            append_decimal(text_, count.value / label.divisor, label.decimals, 18, Digits::grouped);
+        if (const Shown shown(subject_, counts, count, label, column); shown.value)
+            shown.append(text_, label.decimals, 18, Digits::grouped);
         else
             text_ +=
                 subject_.columns[column].supported ? "     <not counted>" : "   <not supported>";
         text_ += label.text;
-        if (const auto metric = subject_.metrics.of(totals, place, column)) {
+        if (const auto metric = subject_.metrics.of(counts, place, column)) {
             const auto [value, prefix] = shorten(*metric);
             text_ += " # ";
             append_decimal(text_, value, 3, 12, Digits::grouped);
@@ -182,9 +216,11 @@ class TextReport final : public Report {
             text_ += prefix;
             text_ += metric->unit;
         }
-        if (count.deviation > 0) print("  ( +- {:.2f} % )", 100 * count.deviation / count.value);
+        if (count.deviation > 0) print("  ( +- {:.2f} % )", percent(count));
         if (count.known() && count.coverage() < 0.995)
             print("  ({:.2f} %)", 100 * count.coverage());
+        if (count.known() && !count.complete())
+            print("  ({} of {} CPUs)", count.whole(), count.counters);
         if (count.offline > 0)
             print("  (offline {})", with_unit(std::chrono::nanoseconds(count.offline)));
         text_ += '\n';
@@ -208,7 +244,8 @@ double percent_running(const Column& column, const Count& count) {
 // The fields are those of perf stat -x: time (with -I), place (unless all CPUs are added up) and
 // its CPUs (unless it is one), value, unit, event, cgroup (with -G), deviation in percent (with
 // -r), nanoseconds counted, percentage of the time counted, metric, its unit. Rows of CPUs that
-// were offline for a time have one more: the nanoseconds.
+// were offline for a time have one more: the nanoseconds. Rows that lack CPUs have that, and the
+// number of those CPUs.
 class CsvReport final : public Report {
   public:
     CsvReport(Output& output, Subject subject, std::string separator)
@@ -220,34 +257,32 @@ class CsvReport final : public Report {
             std::string& text = places_.emplace_back();
             if (place.name.empty()) continue;
             text = csv_field(place.name, separator_) + separator_;
-            if (subject_.rows.mode() != AggrMode::cpu)
-                text += fmt::format("{}{}", place.cpus.size(), separator_);
         }
         const std::string cgroup = subject_.cgroup.empty() ? "" : field(subject_.cgroup);
         for (std::size_t i = 0; i < labels_.size(); ++i)
             columns_.push_back(field(labels_[i].unit) + field(subject_.columns[i].event) + cgroup);
     }
 
-    void interval(double seconds, const Totals& totals) override {
+    void interval(double seconds, const Counts& counts) override {
         begin_.clear();
         append_decimal(begin_, seconds, 9, 0, Digits::plain);
         begin_ += separator_;
-        rows(totals);
+        rows(counts);
     }
-    void whole(const Mean& seconds, const Totals& totals) override {
+    void whole(const Mean& seconds, const Counts& counts) override {
         begin_.clear();
         has_deviation_ = seconds.runs > 1;
-        rows(totals);
+        rows(counts);
     }
     void overhead(const Overhead&) override {}  // not in the format of perf stat
 
   private:
-    void rows(const Totals& totals) {
+    void rows(const Counts& counts) {
         text_.clear();
         each_row(subject_.rows, subject_.columns, [&](std::size_t place, std::size_t column) {
             text_ += begin_;
             text_ += places_[place];
-            row(totals, place, column);
+            row(counts, place, column);
         });
         output_.write(text_);
     }
@@ -261,35 +296,43 @@ class CsvReport final : public Report {
         end_field();
     }
 
-    void row(const Totals& totals, std::size_t place, std::size_t column) {
+    void row(const Counts& counts, std::size_t place, std::size_t column) {
         const Label& label = labels_[column];
         const Column& event = subject_.columns[column];
-        const Count& count = totals.at(place, column);
-        if (count.known()) {
-            number(count.value / label.divisor, label.decimals);
+        const Count& count = counts.at(place, column);
+        if (!places_[place].empty() && subject_.rows.mode() != AggrMode::cpu) {
+            fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), count.whole());
+            end_field();
+        }
+        if (const Shown shown(subject_, counts, count, label, column); shown.value) {
+            shown.append(text_, label.decimals, 0, Digits::plain);
+            end_field();
         } else {
             text_ += field(event.supported ? "<not counted>" : "<not supported>");
         }
         text_ += columns_[column];
         if (has_deviation_) {
-            const double part = count.value == 0 ? 0 : count.deviation / count.value;
-            append_decimal(text_, 100 * part, 2, 0, Digits::plain);
+            append_decimal(text_, percent(count), 2, 0, Digits::plain);
             text_ += '%';
             end_field();
         }
         fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), count.running);
         end_field();
         number(percent_running(event, count), 2);
-        if (const auto metric = subject_.metrics.of(totals, place, column)) {
-            const auto [value, prefix] = shorten(*metric);
-            number(value, 3);
-            text_ += csv_field(fmt::format("{}{}", prefix, metric->unit), separator_);
+        if (const auto metric = subject_.metrics.of(counts, place, column)) {
+            number(metric->value, 3);
+            text_ += csv_field(metric->unit, separator_);
         } else {
             end_field();
         }
-        if (count.offline > 0) {
+        const bool lacks = event.supported && missing(count) > 0;
+        if (count.offline > 0 || lacks) {
             end_field();
             fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), count.offline);
+        }
+        if (lacks) {
+            end_field();
+            fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), missing(count));
         }
         text_ += '\n';
     }
@@ -352,8 +395,6 @@ class JsonReport final : public Report {
             const std::string name = mode == AggrMode::cpu ? place.name.substr(3) : place.name;
             if (!name.empty())
                 text = fmt::format(R"("{}":{},)", place_key(mode), json_string(name));
-            if (mode != AggrMode::cpu) text += fmt::format(R"("counters":{},)", place.cpus.size());
-            text += R"("counter-value":)";
         }
         const std::string cgroup =
             subject_.cgroup.empty() ? ""
@@ -367,11 +408,11 @@ class JsonReport final : public Report {
     void started(std::chrono::system_clock::time_point when) override {
         started_ = std::chrono::duration<double>(when.time_since_epoch()).count();
     }
-    void interval(double seconds, const Totals& totals) override {
-        rows("interval", seconds, totals);
+    void interval(double seconds, const Counts& counts) override {
+        rows("interval", seconds, counts);
     }
-    void whole(const Mean& seconds, const Totals& totals) override {
-        rows("elapsed", seconds.value, totals);
+    void whole(const Mean& seconds, const Counts& counts) override {
+        rows("elapsed", seconds.value, counts);
     }
     void overhead(const Overhead& overhead) override {
         Json line{{"self",
@@ -389,12 +430,12 @@ class JsonReport final : public Report {
     }
 
   private:
-    void rows(std::string_view time, double seconds, const Totals& totals) {
+    void rows(std::string_view time, double seconds, const Counts& counts) {
         begin_.clear();
         fmt::format_to(std::back_inserter(begin_), FMT_COMPILE(R"({{"{}":{},)"), time, seconds);
         text_.clear();
         each_row(subject_.rows, subject_.columns,
-                 [&](std::size_t place, std::size_t column) { row(totals, place, column); });
+                 [&](std::size_t place, std::size_t column) { row(counts, place, column); });
         output_.write({text_.data(), text_.size()});
     }
 
@@ -403,25 +444,30 @@ class JsonReport final : public Report {
         fmt::format_to(std::back_inserter(text_), format, values...);
     }
 
-    void row(const Totals& totals, std::size_t place, std::size_t column) {
+    void row(const Counts& counts, std::size_t place, std::size_t column) {
         const Column& event = subject_.columns[column];
-        const Count& count = totals.at(place, column);
+        const Count& count = counts.at(place, column);
         text_.append(begin_);
         text_.append(places_[place]);
-        if (count.known())
-            add(FMT_COMPILE("{}"), count.value / labels_[column].divisor);
+        if (subject_.rows.mode() != AggrMode::cpu)
+            add(FMT_COMPILE(R"("counters":{},)"), count.whole());
+        text_.append(std::string_view(R"("counter-value":)"));
+        const Shown shown(subject_, counts, count, labels_[column], column);
+        if (shown.value && shown.exact)
+            add(FMT_COMPILE("{}"), shown.whole);
+        else if (shown.value)
+            add(FMT_COMPILE("{}"), *shown.value);
         else
             add(FMT_COMPILE(R"("<not {}>")"), event.supported ? "counted" : "supported");
         text_.append(columns_[column]);
         add(FMT_COMPILE(R"({},"pcnt-running":{})"), count.running, percent_running(event, count));
-        if (count.deviation > 0)
-            add(FMT_COMPILE(R"(,"variance":{})"), 100 * count.deviation / count.value);
+        if (count.deviation > 0) add(FMT_COMPILE(R"(,"variance":{})"), percent(count));
         if (count.offline > 0) add(FMT_COMPILE(R"(,"offline-time":{})"), count.offline);
-        if (const auto metric = subject_.metrics.of(totals, place, column)) {
-            const auto [value, prefix] = shorten(*metric);
-            add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":{})"), value,
-                json_string(fmt::format("{}{}", prefix, metric->unit)));
-        }
+        if (event.supported && missing(count) > 0)
+            add(FMT_COMPILE(R"(,"counters-missing":{})"), missing(count));
+        if (const auto metric = subject_.metrics.of(counts, place, column))
+            add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":{})"), metric->value,
+                json_string(metric->unit));
         text_.append(std::string_view("}\n"));
     }
 

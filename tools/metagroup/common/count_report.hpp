@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include "common/aggregation.hpp"
+#include "common/counts.hpp"
 #include "common/text.hpp"
 #include "common/totals.hpp"
 
@@ -32,9 +32,9 @@ class Report {
     // The time of day that intervals are relative to.
     virtual void started(std::chrono::system_clock::time_point /*when*/) {}
     // The counts of an interval that ended so many seconds after the start.
-    virtual void interval(double seconds, const Totals& totals) = 0;
+    virtual void interval(double seconds, const Counts& counts) = 0;
     // The counts from start to end, or the means of several runs.
-    virtual void whole(const Mean& seconds, const Totals& totals) = 0;
+    virtual void whole(const Mean& seconds, const Counts& counts) = 0;
     virtual void overhead(const Overhead& overhead) = 0;
 };
 

@@ -19,25 +19,6 @@ using std::chrono::nanoseconds;
 constexpr nanoseconds kLongestBatch = std::chrono::milliseconds(100);
 constexpr int kLargestBatch = 512;
 
-// In the shape of metagroup::MemberDelta.
-template <typename Reading, typename Member>
-struct Difference {
-    std::optional<std::uint64_t> time_enabled() const {
-        return *newer.time_enabled() - older.enabled;
-    }
-    std::optional<std::uint64_t> time_running() const {
-        return *newer.time_running() - older.running;
-    }
-    // Nothing if the count went back: it was reset.
-    std::optional<std::uint64_t> raw(std::size_t event) const {
-        const std::uint64_t count = *newer.raw(event) - older.counts[event];
-        return count > UINT64_MAX / 2 ? std::nullopt : std::optional(count);
-    }
-
-    const Reading& older;
-    const Member& newer;
-};
-
 }  // namespace
 
 CLI::Option* add_method(CLI::App& app, std::string& method) {
@@ -49,10 +30,9 @@ CLI::Option* add_method(CLI::App& app, std::string& method) {
         ->capture_default_str();
 }
 
-std::optional<StreamedIntervals> StreamedIntervals::start(metagroup::MetaGroup& group,
-                                                          const std::string& method,
-                                                          nanoseconds interval,
-                                                          const Snapshot& first) {
+std::optional<StreamedIntervals> StreamedIntervals::start(
+    metagroup::MetaGroup& group, const std::string& method, nanoseconds interval,
+    const Snapshot& first, const std::shared_ptr<const CountLayout>& layout) {
     const bool wanted = method == "stream";
     const bool possible = group.backend() == metagroup::Backend::module;
     if (wanted && !possible)
@@ -61,57 +41,52 @@ std::optional<StreamedIntervals> StreamedIntervals::start(metagroup::MetaGroup& 
     const bool cheaper = possible && 10 * interval < kLongestBatch;
     if (!wanted && (method == "sweep" || !cheaper)) return std::nullopt;
     try {
-        return StreamedIntervals(Stream::start(group, {.period = interval}), first);
+        return StreamedIntervals(Stream::start(group, {.period = interval}), first, layout);
     } catch (const metagroup::Error&) {
         if (wanted) throw;
         return std::nullopt;  // sweeps need no rings and no timers
     }
 }
 
-StreamedIntervals::StreamedIntervals(Stream stream, const Snapshot& first)
+StreamedIntervals::StreamedIntervals(Stream stream, const Snapshot& first,
+                                     const std::shared_ptr<const CountLayout>& layout)
     : stream_(std::move(stream)),
       batch_(std::min(kLongestBatch,
                       kLargestBatch * nanoseconds(static_cast<std::int64_t>(stream_.period_ns())))),
-      last_(first.size()) {
-    for (std::size_t i = 0; i < last_.size(); ++i)
-        add(i, first[i], nullptr);
+      accumulator_(first.size()),
+      intervals_(layout, stream_.first_ns() - stream_.period_ns(), stream_.period_ns()) {
+    for (std::size_t i = 0; i < first.size(); ++i)
+        accumulator_.add(i, first[i], first.begin_ns());
 }
 
-std::optional<std::uint64_t> StreamedIntervals::next(Totals& totals, Overhead& overhead) {
+const Counts* StreamedIntervals::next(Overhead& overhead) {
     for (;;) {
-        if (unread_.empty()) unread_ = stream_.read();
-        if (unread_.empty()) return std::nullopt;
-        const metagroup::Deadline& deadline = unread_.front();
+        const auto patience = static_cast<std::uint64_t>((2 * batch_).count());
+        const std::uint64_t forced = finished_ ? UINT64_MAX : newest_ - std::min(newest_, patience);
+        if (const Counts* counts = intervals_.take(forced)) return counts;
+        if (unread_.empty() && !finished_) unread_ = stream_.read();
+        if (unread_.empty()) return nullptr;
+        overhead.add_deadline(unread_.front());
+        add(unread_.front());
         unread_ = unread_.subspan(1);
-        overhead.add_deadline(deadline);
-        totals.clear();
-        bool counted = false;
-        for (const metagroup::Sample& sample : deadline) {
-            add(sample.index(), sample, &totals);
-            counted = counted || sample.nr() > 0;
-        }
-        if (counted) return deadline.time_ns();
     }
 }
 
-void StreamedIntervals::add_rest(const Snapshot& snapshot, Totals& totals) {
-    for (std::size_t i = 0; i < last_.size(); ++i)
-        add(i, snapshot[i], &totals);
+void StreamedIntervals::add(const metagroup::Deadline& deadline) {
+    for (const metagroup::Sample& sample : deadline) {
+        newest_ = std::max(newest_, sample.time_ns());
+        if (const auto difference = accumulator_.add(sample))
+            intervals_.add(sample.index(), *difference);
+    }
 }
 
-template <typename Member>
-void StreamedIntervals::add(std::size_t index, const Member& member, Totals* totals) {
-    if (member.nr() == 0 || !member.time_enabled() || !member.time_running()) return;
-    Reading& last = last_[index];
-    // A member that is read late keeps its newest counts: see Stream::read().
-    if (*member.time_enabled() < last.enabled) return;
-    if (totals != nullptr && last.counts.size() == member.nr())
-        totals->add_member(index, Difference<Reading, Member>{last, member});
-    last.enabled = *member.time_enabled();
-    last.running = *member.time_running();
-    last.counts.resize(member.nr());
-    for (std::size_t event = 0; event < last.counts.size(); ++event)
-        last.counts[event] = *member.raw(event);
+void StreamedIntervals::finish(const Snapshot& snapshot) {
+    unread_ = {};
+    finished_ = true;
+    for (std::size_t i = 0; i < snapshot.size(); ++i)
+        if (const auto difference = accumulator_.add(i, snapshot[i], snapshot.begin_ns()))
+            intervals_.add(i, *difference);
+    intervals_.end(snapshot.begin_ns());
 }
 
 }  // namespace tool

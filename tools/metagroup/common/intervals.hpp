@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/snapshot.hpp>
 #include <metagroup/stream.hpp>
@@ -14,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "common/counts.hpp"
 #include "common/totals.hpp"
 
 namespace tool {
@@ -28,39 +30,32 @@ class StreamedIntervals {
     static std::optional<StreamedIntervals> start(metagroup::MetaGroup& group,
                                                   const std::string& method,
                                                   std::chrono::nanoseconds interval,
-                                                  const metagroup::Snapshot& first);
+                                                  const metagroup::Snapshot& first,
+                                                  const std::shared_ptr<const CountLayout>& layout);
 
     // The time after which next() is worth it.
     std::chrono::nanoseconds batch() const { return batch_; }
-    // The counts of the next interval, from the last reading of each member to a deadline, whose
-    // time is returned. None if no more interval is complete. Allocates nothing once each member
-    // has been read.
-    std::optional<std::uint64_t> next(Totals& totals, Overhead& overhead);
-    // The counts of the rest, up to a later sweep.
-    void add_rest(const metagroup::Snapshot& snapshot, Totals& totals);
+    // The counts of the next interval, which ends at end(); nullptr if no more is complete. A CPU
+    // that missed a deadline is waited for, but not for long.
+    const Counts* next(Overhead& overhead);
+    std::uint64_t end() const { return intervals_.taken_until(); }
     // \return deadlines lost that next() does not add to the overhead.
-    std::uint64_t stop() {
-        unread_ = {};
-        return stream_.stop();
-    }
+    std::uint64_t stop() { return stream_.stop(); }
+    // After stop(): the last interval ends with a later sweep.
+    void finish(const metagroup::Snapshot& snapshot);
 
   private:
-    // One member as it was read last. Without counts until it was read.
-    struct Reading {
-        std::uint64_t enabled = 0;
-        std::uint64_t running = 0;
-        std::vector<std::uint64_t> counts{};
-    };
-
-    StreamedIntervals(metagroup::Stream stream, const metagroup::Snapshot& first);
-
-    template <typename Member>
-    void add(std::size_t index, const Member& member, Totals* totals);
+    StreamedIntervals(metagroup::Stream stream, const metagroup::Snapshot& first,
+                      const std::shared_ptr<const CountLayout>& layout);
+    void add(const metagroup::Deadline& deadline);
 
     metagroup::Stream stream_;
     std::chrono::nanoseconds batch_;
     std::span<const metagroup::Deadline> unread_;
-    std::vector<Reading> last_;
+    Accumulator accumulator_;
+    Intervals intervals_;
+    std::uint64_t newest_ = 0;  // ns, of a sample
+    bool finished_ = false;
 };
 
 }  // namespace tool

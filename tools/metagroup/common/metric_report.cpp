@@ -23,21 +23,21 @@ class MetricReport : public Report {
                 "--metric-only: none of these events has a metric; choose metrics by -M");
     }
 
-    void interval(double seconds, const Totals& totals) override {
-        rows("interval", seconds, totals);
+    void interval(double seconds, const Counts& counts) override {
+        rows("interval", seconds, counts);
     }
-    void whole(const Mean& seconds, const Totals& totals) override {
-        rows("elapsed", seconds.value, totals);
+    void whole(const Mean& seconds, const Counts& counts) override {
+        rows("elapsed", seconds.value, counts);
     }
     void overhead(const Overhead&) override {}
 
   protected:
     virtual std::string heading() const { return ""; }
-    virtual std::string row(std::string_view time, double seconds, const Totals& totals,
+    virtual std::string row(std::string_view time, double seconds, const Counts& counts,
                             std::size_t place) const = 0;
 
-    std::optional<double> value(const Totals& totals, std::size_t place, std::size_t column) const {
-        const auto metric = subject_.metrics.of(totals, place, column);
+    std::optional<double> value(const Counts& counts, std::size_t place, std::size_t column) const {
+        const auto metric = subject_.metrics.of(counts, place, column);
         return metric ? std::optional(metric->value) : std::nullopt;
     }
     std::string label(std::size_t column) const {
@@ -47,11 +47,11 @@ class MetricReport : public Report {
     const std::vector<std::size_t>& columns() const { return columns_; }
 
   private:
-    void rows(std::string_view time, double seconds, const Totals& totals) {
+    void rows(std::string_view time, double seconds, const Counts& counts) {
         std::string text;
         if (!std::exchange(has_heading_, true)) text = heading();
         for (std::size_t place = 0; place < subject_.rows.places().size(); ++place)
-            text += row(time, seconds, totals, place) + '\n';
+            text += row(time, seconds, counts, place) + '\n';
         output_.write(text);
     }
 
@@ -85,12 +85,12 @@ class MetricText final : public MetricReport {
             text += cell(label(column), column);
         return text + '\n';
     }
-    std::string row(std::string_view /*time*/, double seconds, const Totals& totals,
+    std::string row(std::string_view /*time*/, double seconds, const Counts& counts,
                     std::size_t place) const override {
         std::string text = front(fmt::format("{:.9f}", seconds), 15);
         if (has_places()) text += front(subject().rows.places()[place].name, 12);
         for (const std::size_t column : columns()) {
-            const auto known = value(totals, place, column);
+            const auto known = value(counts, place, column);
             text += cell(known ? fmt::format("{:.3f}", *known) : separator_ ? "" : "-", column);
         }
         return text;
@@ -102,13 +102,13 @@ class MetricText final : public MetricReport {
 class MetricJson final : public MetricReport {
     using MetricReport::MetricReport;
 
-    std::string row(std::string_view time, double seconds, const Totals& totals,
+    std::string row(std::string_view time, double seconds, const Counts& counts,
                     std::size_t place) const override {
         nlohmann::ordered_json line{{time, seconds}};
         if (const std::string& name = subject().rows.places()[place].name; !name.empty())
             line["place"] = name;
         for (const std::size_t column : columns()) {
-            const auto known = value(totals, place, column);
+            const auto known = value(counts, place, column);
             line["metrics"][label(column)] =
                 known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json();
         }

@@ -85,7 +85,8 @@ Replay::Replay(const Options& options, AggrMode mode,
 void Replay::print_counts(const CountOutput& format, Output& output) {
     const auto counts = format.make_report(
         output, {rows_, analysis_.columns(), analysis_.metrics(), file_, "", "", ""});
-    analysis_.run([&](double end, const Totals& totals) { counts->interval(end, totals); });
+    analysis_.run(
+        [&](double end, const Counts& of_interval) { counts->interval(end, of_interval); });
     if (in_intervals_) return;
     Mean seconds;
     seconds.add(analysis_.seconds());

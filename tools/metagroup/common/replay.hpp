@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "common/aggregation.hpp"
 #include "common/analysis.hpp"
 #include "common/count_report.hpp"
+#include "common/counts.hpp"
 
 namespace tool {
 

@@ -79,16 +79,14 @@ std::string entry(std::string_view name, std::string_view text, const Columns& c
     return result + '\n';
 }
 
-void append_decimal(std::string& text, double value, unsigned decimals, std::size_t width,
-                    Digits digits) {
-    const double scaled = std::abs(value) * kPowers.at(decimals);
-    if (!(scaled < kExact))  // true for NaN, too
-        return append_right(text, fmt::format("{:.{}f}", value, decimals), width);
+namespace {
+
+// Of so many parts of ten to the power of `decimals`.
+void append_parts(std::string& text, std::uint64_t rest, bool negative, unsigned decimals,
+                  std::size_t width, Digits digits) {
     std::array<char, 32> room{};
     char* const end = room.data() + room.size();
     char* begin = end;
-    auto rest = static_cast<std::uint64_t>(std::llround(scaled));
-    const bool negative = value < 0 && rest != 0;
     const auto put = [&] {
         *--begin = static_cast<char>('0' + rest % 10);
         rest /= 10;
@@ -105,6 +103,21 @@ void append_decimal(std::string& text, double value, unsigned decimals, std::siz
     }
     if (negative) *--begin = '-';
     append_right(text, {begin, static_cast<std::size_t>(end - begin)}, width);
+}
+
+}  // namespace
+
+void append_decimal(std::string& text, double value, unsigned decimals, std::size_t width,
+                    Digits digits) {
+    const double scaled = std::abs(value) * kPowers.at(decimals);
+    if (!(scaled < kExact))  // true for NaN, too
+        return append_right(text, fmt::format("{:.{}f}", value, decimals), width);
+    const auto parts = static_cast<std::uint64_t>(std::llround(scaled));
+    append_parts(text, parts, value < 0 && parts != 0, decimals, width, digits);
+}
+
+void append_integer(std::string& text, std::uint64_t value, std::size_t width, Digits digits) {
+    append_parts(text, value, false, 0, width, digits);
 }
 
 std::string short_number(double value) {

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <metagroup/detail/unique_fd.hpp>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ enum class Digits { plain, grouped };
 // Converts integers, which takes a tenth of the time of floating-point numbers.
 void append_decimal(std::string& text, double value, unsigned decimals, std::size_t width,
                     Digits digits);
+
+// The same of an integer, exactly.
+void append_integer(std::string& text, std::uint64_t value, std::size_t width, Digits digits);
 
 // Three digits and k, M, G, T, P or E, in at most five characters: 0, 0.05, 1.23, 999, 1.00k,
 // 12.3M. Larger numbers have an exponent.

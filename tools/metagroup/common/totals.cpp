@@ -27,8 +27,6 @@ constexpr auto kRatios = std::to_array<Known>({
     {"iTLB-load-misses", "iTLB-loads", "iTLB-miss", "of all iTLB cache accesses", true},
 });
 
-constexpr auto kClocks = std::to_array<std::string_view>({"cpu-clock", "task-clock"});
-
 // The name without modifiers, as cycles of cycles:u. Both events of a ratio need the same
 // modifiers.
 std::string_view stem(std::string_view name) {
@@ -49,128 +47,14 @@ std::optional<std::size_t> find(const std::vector<Column>& columns, std::string_
     return static_cast<std::size_t>(found - columns.begin());
 }
 
-// True if one event, or group, for several PMUs was written.
-bool written_alike(const std::vector<metagroup::EventSpec>& one,
-                   const std::vector<metagroup::EventSpec>& other) {
-    using metagroup::EventSpec;
-    return !one.front().merged.empty() &&
-           std::ranges::equal(one, other, {}, &EventSpec::merged, &EventSpec::merged);
-}
-
 }  // namespace
-
-double Count::coverage() const {
-    return enabled == 0 ? 0 : static_cast<double>(running) / static_cast<double>(enabled);
-}
-
-// The groups of one group that was written for several PMUs stand together; none is there twice.
-Totals::Totals(std::span<const metagroup::GroupSpec> groups,
-               std::span<const metagroup::MetaGroup::Member> members, const Aggregation& rows,
-               bool merge) {
-    std::vector<std::size_t> first_column;
-    std::size_t first = 0;  // of those that are added up
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-        const auto& events = groups[i].events;
-        const auto seen = groups.subspan(first, i - first);
-        if (merge && !seen.empty() && written_alike(events, seen.front().events) &&
-            std::ranges::none_of(seen, [&](const metagroup::GroupSpec& other) {
-                return other.events.front().name == events.front().name;
-            })) {
-            first_column.push_back(first_column.back());
-            continue;
-        }
-        first = i;
-        first_column.push_back(columns_.size());
-        for (const metagroup::EventSpec& event : events)
-            columns_.push_back({merge && !event.merged.empty() ? event.merged : event.name,
-                                event.unit, event.scale, false, event.on_one_cpu});
-    }
-    for (const auto& member : members) {
-        for (std::size_t i = 0; i < groups[member.group].events.size(); ++i)
-            columns_[first_column[member.group] + i].supported = true;
-        targets_.push_back({rows.index_of(member.cpu) * columns_.size(), first_column[member.group],
-                            groups[member.group].events.size()});
-    }
-    counts_.resize(rows.places().size() * columns_.size());
-}
-
-Totals::Totals(std::vector<Column> columns, const Aggregation& rows)
-    : columns_(std::move(columns)), counts_(rows.places().size() * columns_.size()) {}
-
-void Totals::clear() {
-    std::ranges::fill(counts_, Count{});
-}
-
-void Totals::add(const metagroup::Delta& delta) {
-    std::size_t index = 0;
-    for (const metagroup::MemberDelta& member : delta)
-        add_member(index++, member);
-}
-
-void Totals::add_offline(const metagroup::Delta& delta) {
-    auto target = targets_.begin();
-    for (const metagroup::MemberDelta& member : delta) {
-        const std::uint64_t ns = member.offline_ns().value_or(0);
-        for (std::size_t event = 0; event < target->events; ++event)
-            counts_[target->first + target->column + event].offline += ns;
-        ++target;
-    }
-}
-
-void Totals::add(std::size_t place, std::size_t column, std::optional<std::uint64_t> counted,
-                 std::uint64_t enabled, std::uint64_t running) {
-    counts_[place * columns_.size() + column].add(counted, columns_[column].scale, enabled,
-                                                  running);
-}
-
-void Totals::add_all(const Totals& other) {
-    for (std::size_t i = 0; i < other.counts_.size(); ++i)
-        counts_[i % columns_.size()].add(other.counts_[i]);
-}
-
-// Welford's algorithm.
-void Mean::add(double x) {
-    const double before = x - value;
-    value += before / static_cast<double>(++runs);
-    squares += before * (x - value);
-}
-
-double Mean::deviation() const {
-    if (runs < 2) return 0;
-    const auto n = static_cast<double>(runs);
-    return std::sqrt(squares / (n - 1) / n);
-}
-
-void Runs::add(double seconds, const Totals& totals) {
-    seconds_.add(seconds);
-    if (!totals_) totals_ = totals;
-    counts_.resize(totals.counts_.size());
-    const auto weight = [n = seconds_.runs](std::uint64_t mean, std::uint64_t next) {
-        return (mean * (n - 1) + next) / n;
-    };
-    for (std::size_t i = 0; i < counts_.size(); ++i) {
-        const Count& next = totals.counts_[i];
-        Count& mean = totals_->counts_[i];
-        counts_[i].add(next.value);
-        mean.value = counts_[i].value;
-        mean.deviation = counts_[i].deviation();
-        mean.enabled = weight(mean.enabled, next.enabled);
-        mean.running = weight(mean.running, next.running);
-        mean.offline = weight(mean.offline, next.offline);
-        mean.cpus = std::max(mean.cpus, next.cpus);
-    }
-}
-
-bool is_clock(std::string_view event) {
-    return std::ranges::find(kClocks, stem(event)) != kClocks.end();
-}
 
 Metrics::Metrics(const std::vector<Column>& columns, std::vector<DefinedMetric> defined)
     : defined_(std::move(defined)) {
     for (const Column& column : columns) {
         Formula formula;
         const std::string_view event = stem(column.event);
-        formula.clock = is_clock(event);
+        formula.clock = column.clock;
         for (const Known& known : kRatios) {
             if (known.event != event) continue;
             const auto divisor = find(columns, known.divisor, modifiers(column.event));
@@ -188,51 +72,49 @@ std::string_view Metrics::label_of(std::size_t column) const {
     return formula.ratio ? formula.ratio->unit : std::string_view{};
 }
 
-std::optional<Metric> Metrics::defined(const Totals& totals, std::size_t place,
+std::optional<Metric> Metrics::defined(const Counts& counts, Row place,
                                        const DefinedMetric& metric) const {
-    std::vector<double> values;
     const auto& variables = metric.expression.variables();
+    std::vector<std::size_t> columns;
+    for (const auto& column : metric.columns)
+        columns.push_back(column.value_or(metric.column));
+    std::vector<Count> sums(columns.size());
+    if (!counts.sum_common(place, columns, sums)) return std::nullopt;
+    std::vector<double> values;
     for (std::size_t i = 0; i < variables.size(); ++i) {
-        const Count& count = totals.at(place, metric.columns[i].value_or(metric.column));
-        if (!count.known()) return std::nullopt;
+        const auto value = counts.value(sums[i], columns[i]);
+        if (!value) return std::nullopt;
         if (variables[i].number_of_cpus)
-            values.push_back(static_cast<double>(count.cpus));
+            values.push_back(sums[i].counted);
         else if (!metric.columns[i])
-            values.push_back(count.seconds());
+            values.push_back(sums[i].seconds());
         else  // clocks in milliseconds, as in perf's expressions
-            values.push_back(count.value * (formulas_[*metric.columns[i]].clock ? 1e-6 : 1));
+            values.push_back(*value * (formulas_[columns[i]].clock ? 1e-6 : 1));
     }
     const auto value = metric.expression.evaluate(values);
-    if (!value) return std::nullopt;
+    if (!value || !std::isfinite(*value * metric.scale)) return std::nullopt;
     return Metric{*value * metric.scale, metric.label, false};
 }
 
-std::optional<Metric> Metrics::of(const Totals& totals, std::size_t place,
-                                  std::size_t column) const {
+std::optional<Metric> Metrics::of(const Counts& counts, Row place, std::size_t column) const {
     if (const auto& index = formulas_[column].defined)
-        return defined(totals, place, defined_[*index]);
-    return formulas_[column].ratio ? ratio(totals, place, column) : rate(totals, place, column);
+        return defined(counts, place, defined_[*index]);
+    return formulas_[column].ratio ? ratio(counts, place, column) : rate(counts, place, column);
 }
 
-std::optional<Metric> Metrics::rate(const Totals& totals, std::size_t place,
-                                    std::size_t column) const {
-    const Count& count = totals.at(place, column);
-    if (!count.known()) return std::nullopt;
-    const double seconds = count.seconds();
-    if (seconds == 0) return std::nullopt;
-    if (formulas_[column].clock) return Metric{count.value / 1e9 / seconds, "CPUs utilized", false};
-    return Metric{count.value / seconds, "/sec", false};
+std::optional<Metric> Metrics::rate(const Counts& counts, Row place, std::size_t column) const {
+    const auto rate = counts.rate(counts.sum(place, column), column);
+    if (!rate) return std::nullopt;
+    if (formulas_[column].clock) return Metric{*rate / 1e9, "CPUs utilized", false};
+    return Metric{*rate, "/sec", false};
 }
 
-std::optional<Metric> Metrics::ratio(const Totals& totals, std::size_t place,
-                                     std::size_t column) const {
-    const auto& ratio = formulas_[column].ratio;
-    const Count& count = totals.at(place, column);
-    if (!ratio || !count.known()) return std::nullopt;
-    const Count& divisor = totals.at(place, ratio->divisor);
-    if (!divisor.known() || divisor.value == 0) return std::nullopt;
-    return Metric{count.value / divisor.value * (ratio->percent ? 100 : 1), ratio->unit,
-                  ratio->percent};
+std::optional<Metric> Metrics::ratio(const Counts& counts, Row place, std::size_t column) const {
+    const auto& known = formulas_[column].ratio;
+    if (!known) return std::nullopt;
+    const auto ratio = counts.ratio(place, column, known->divisor);
+    if (!ratio) return std::nullopt;
+    return Metric{*ratio * (known->percent ? 100 : 1), known->unit, known->percent};
 }
 
 std::chrono::nanoseconds cpu_time() {
@@ -249,10 +131,10 @@ double CpuUse::take() {
     return used / elapsed;
 }
 
-std::uint64_t Histogram::upper_end(std::size_t bucket) {
+std::uint64_t Histogram::middle(std::size_t bucket) {
     if (bucket < kSteps) return bucket;
     const std::size_t shift = bucket / kSteps - 1;
-    return ((bucket % kSteps + kSteps + 1) << shift) - 1;
+    return ((bucket % kSteps + kSteps) << shift) + ((std::uint64_t{1} << shift) - 1) / 2;
 }
 
 std::uint64_t Histogram::quantile(double part) const {
@@ -260,7 +142,8 @@ std::uint64_t Histogram::quantile(double part) const {
     std::uint64_t seen = 0;
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
         seen += buckets_[i];
-        if (seen >= wanted && seen > 0) return std::min(upper_end(i), max_);
+        if (wanted == count_) return max_;
+        if (seen >= wanted && seen > 0) return std::clamp(middle(i), min_, max_);
     }
     return 0;
 }

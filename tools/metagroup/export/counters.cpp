@@ -52,10 +52,13 @@ BaseUnit base_unit(std::string_view unit) {
 }
 
 Counters::Counters(metagroup::MetaGroup::Options options)
-    : live_(metagroup::LiveGroup::open(std::move(options))) {
+    : live_(metagroup::LiveGroup::open(options)),
+      counts_(std::make_shared<CountLayout>(live_.group().groups(), live_.group().members(),
+                                            Aggregation(AggrMode::all, live_.group().cpus()),
+                                            false)),
+      accumulator_(live_.group().members().size(), !options.cgroup.empty()) {
     std::map<std::string, perf_event_attr> known;
     for (const metagroup::GroupSpec& group : live_.group().groups()) {
-        std::vector<Event*>& columns = columns_.emplace_back();
         for (const metagroup::EventSpec& spec : group.events) {
             const auto [other, added] = known.try_emplace(spec.name, spec.attr);
             if (!added && std::memcmp(&other->second, &spec.attr, sizeof spec.attr) != 0)
@@ -63,45 +66,43 @@ Counters::Counters(metagroup::MetaGroup::Options options)
                     fmt::format("two different events have the name \"{}\"; give one of them "
                                 "another, by name=",
                                 spec.name));
-            columns.push_back(added ? &add_event(spec) : nullptr);
+            columns_.push_back(added ? add_event(spec) : nullptr);
         }
     }
-    find_members();
+    lanes_ = counts_.layout().lanes_of(live_.group().members());
+    accumulator_.add(counts_, live_.newest(), 0, lanes_);
+    take_counts();
 }
 
-Counters::Event& Counters::add_event(const metagroup::EventSpec& spec) {
-    const BaseUnit unit = base_unit(is_clock(spec.name) ? "ns" : spec.unit);
-    return events_
-        .try_emplace(spec.merged.empty() ? spec.name : spec.merged,
-                     Event{unit.name, spec.scale * unit.factor})
-        .first->second;
+Counters::Event* Counters::add_event(const metagroup::EventSpec& spec) {
+    const BaseUnit unit = base_unit(metagroup::is_clock(spec.attr) ? "ns" : spec.unit);
+    return &events_
+                .try_emplace(spec.merged.empty() ? spec.name : spec.merged,
+                             Event{unit.name, spec.scale * unit.factor, spec.reading})
+                .first->second;
 }
 
-// Members that were known before keep their counts when the group was opened again.
-void Counters::find_members() {
-    targets_.clear();
-    for (const auto& member : live_.group().members()) {
-        std::vector<Count*>& targets = targets_.emplace_back();
-        for (Event* const event : columns_[member.group])
-            targets.push_back(event == nullptr ? nullptr : &event->counts[member.cpu]);
-    }
+void Counters::take_counts() {
+    for (auto& [name, event] : events_)
+        event.counts.clear();
+    const auto& lanes = counts_.layout().lanes();
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+        for (std::size_t i = 0; i < lanes[lane].events; ++i)
+            if (Event* const event = columns_[lanes[lane].column + i])
+                event->counts[lanes[lane].cpu].add(counts_.counter(lane, i));
 }
 
+// Members that were known before keep their counts when the groups are opened again.
 void Counters::sweep() {
     live_.read();
-    const metagroup::Delta delta = live_.delta();
-    const auto members = live_.group().members();
-    for (std::size_t i = 0; i < delta.size(); ++i) {
-        const metagroup::MemberDelta since = delta[i];
-        const auto enabled = since.time_enabled();
-        const auto running = since.time_running();
-        if (!enabled || !running) continue;
-        const std::vector<Event*>& columns = columns_[members[i].group];
-        for (std::size_t event = 0; event < columns.size(); ++event)
-            if (Count* const count = targets_[i][event])
-                count->add(since.raw(event), columns[event]->scale, *enabled, *running);
-    }
-    if (live_.reopen()) find_members();
+    for (const metagroup::MemberView& record : live_.newest())
+        if (record.nr() == 0) ++unread_;
+    accumulator_.add(counts_, live_.newest(), 0, lanes_);
+    take_counts();
+    if (!live_.reopen()) return;
+    lanes_ = counts_.layout().lanes_of(live_.group().members());
+    accumulator_.restart(lanes_.size());
+    accumulator_.add(counts_, live_.newest(), 0, lanes_);
 }
 
 }  // namespace tool

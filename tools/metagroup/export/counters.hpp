@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/totals.hpp"
+#include "common/counts.hpp"
 
 namespace tool {
 
@@ -30,8 +30,14 @@ class Counters {
   public:
     struct Event {
         std::string unit;  // a base unit; empty: occurrences
-        double scale = 1;
-        std::map<int, Count> counts{};  // by CPU
+        double factor = 1;
+        bool reading = false;           // shows a state, and counts nothing
+        std::map<int, Count> counts{};  // by CPU, with those that have not counted yet
+
+        // Of one or several CPUs.
+        double value(const Count& count) const {
+            return count.value() * factor / (reading && count.known() ? count.counted : 1);
+        }
     };
 
     // \throws as LiveGroup::open(), and std::invalid_argument if different events have one name.
@@ -42,18 +48,21 @@ class Counters {
 
     // By name. Events of several PMUs that were written as one are one.
     const std::map<std::string, Event>& events() const { return events_; }
+    // Records that could not be read so far. Their counts come with the next one.
+    std::uint64_t unread() const { return unread_; }
     const metagroup::LiveGroup& live() const { return live_; }
 
   private:
-    Event& add_event(const metagroup::EventSpec& spec);
-    void find_members();
+    Event* add_event(const metagroup::EventSpec& spec);
+    void take_counts();
 
     metagroup::LiveGroup live_;
+    Counts counts_;
+    Accumulator accumulator_;
+    std::vector<std::size_t> lanes_;  // by member of the snapshot
     std::map<std::string, Event> events_;
-    // By group and its events; nullptr for those that an earlier group counts.
-    std::vector<std::vector<Event*>> columns_;
-    // By member of the snapshot and its events.
-    std::vector<std::vector<Count*>> targets_;
+    std::vector<Event*> columns_;  // nullptr for those that an earlier group counts
+    std::uint64_t unread_ = 0;
 };
 
 }  // namespace tool

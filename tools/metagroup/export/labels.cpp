@@ -7,8 +7,6 @@
 #include <metagroup/topology.hpp>
 #include <string_view>
 
-#include "common/aggregation.hpp"
-
 namespace tool {
 namespace {
 
@@ -42,20 +40,30 @@ Labels::Labels(const std::vector<std::string>& names, const metagroup::CpuList& 
     std::vector<PlaceLabel> wanted;
     for (const PlaceLabel& place : kPlaceLabels)
         if (has(place.name) || std::ranges::any_of(place.of, has)) wanted.push_back(place);
-    const bool sockets = !wanted.empty() && wanted.front().name == "socket";
     const auto topology =
-        wanted.empty() ? std::vector<metagroup::CpuPlace>() : read_places(cpus, sockets, sysfs);
+        wanted.empty() ? std::vector<metagroup::CpuPlace>() : metagroup::read_topology(sysfs);
+    // Nothing is known of CPUs that are offline. Not all architectures have dies, nor all kernels
+    // nodes.
+    const auto number_at = [&](int cpu, int metagroup::CpuPlace::*number) {
+        const auto at = static_cast<std::size_t>(cpu);
+        const metagroup::CpuPlace place =
+            at < topology.size() ? topology[at] : metagroup::CpuPlace{};
+        const bool known = place.socket >= 0 || place.core >= 0;
+        const bool may_lack =
+            number == &metagroup::CpuPlace::node || (known && number == &metagroup::CpuPlace::die);
+        return may_lack ? std::max(place.*number, 0) : place.*number;
+    };
     std::map<std::vector<int>, std::size_t> found;
     for (const int cpu : cpus) {
         std::vector<int> numbers;
         Set set;
         const auto add = [&](std::string_view name, int number) {
             numbers.push_back(number);
-            set.push_back({std::string(name), std::to_string(number)});
+            set.push_back({std::string(name), number < 0 ? "unknown" : std::to_string(number)});
         };
         if (has("cpu")) add("cpu", cpu);
         for (const PlaceLabel& place : wanted)
-            add(place.name, topology[static_cast<std::size_t>(cpu)].*place.number);
+            add(place.name, number_at(cpu, place.number));
         const auto [at, added] = found.try_emplace(numbers, sets_.size());
         if (added) sets_.push_back(std::move(set));
         index_.resize(static_cast<std::size_t>(cpu) + 1);

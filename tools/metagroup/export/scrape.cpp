@@ -5,6 +5,7 @@
 #include <prometheus/text_serializer.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <iterator>
 #include <map>
@@ -12,6 +13,8 @@
 #include <string_view>
 #include <system_error>
 #include <utility>
+
+#include "common/totals.hpp"
 
 namespace tool {
 namespace {
@@ -42,19 +45,26 @@ double seconds(std::uint64_t ns) {
     return static_cast<double>(ns) / 1e9;
 }
 
-MetricFamily family_of(const std::string& unit) {
-    if (unit.empty())
+MetricFamily family_of(const Counters::Event& event) {
+    if (event.reading)
+        return {"metagroup_reading" + (event.unit.empty() ? "" : "_" + event.unit),
+                "What the event shows; of several CPUs, the mean.",
+                MetricType::Gauge,
+                {}};
+    if (event.unit.empty())
         return {"metagroup_events_total",
                 "Occurrences of the event; an estimate where it shared the PMU with others.",
                 MetricType::Counter,
                 {}};
-    return {"metagroup_event_" + unit + "_total",
-            "Count of the event in " + unit + "; an estimate where it shared the PMU with others.",
+    return {"metagroup_event_" + event.unit + "_total",
+            "Count of the event in " + event.unit +
+                "; an estimate where it shared the PMU with others.",
             MetricType::Counter,
             {}};
 }
 
-// A family for each unit, then times.
+// A family for each unit, then times. Counters that have not counted yet have no value: 0 would be
+// one.
 std::vector<MetricFamily> families_of(const Counters& counters, const Labels& labels) {
     std::map<std::string, MetricFamily> units;
     MetricFamily enabled{"metagroup_event_enabled_seconds_total",
@@ -65,31 +75,38 @@ std::vector<MetricFamily> families_of(const Counters& counters, const Labels& la
                          "Time for which the event was on the PMU, of all CPUs.",
                          MetricType::Counter,
                          {}};
+    MetricFamily missing{"metagroup_event_counters_missing",
+                         "Counters of the event, one on each CPU, that have not counted so far.",
+                         MetricType::Gauge,
+                         {}};
     for (const auto& [name, event] : counters.events()) {
-        std::map<std::size_t, double> values;  // by set of labels
-        double seconds_enabled = 0;
-        double seconds_running = 0;
+        std::map<std::size_t, Count> sums;  // by set of labels
+        Count all;
         for (const auto& [cpu, count] : event.counts) {
-            values[labels.index_of(cpu)] += count.value;
-            seconds_enabled += seconds(count.enabled);
-            seconds_running += seconds(count.running);
+            sums[labels.index_of(cpu)].add(count);
+            all.add(count);
         }
-        auto& metrics = units.try_emplace(event.unit, family_of(event.unit)).first->second.metric;
-        for (const auto& [index, value] : values) {
+        MetricFamily family = family_of(event);
+        auto& metrics = units.try_emplace(family.name, std::move(family)).first->second.metric;
+        for (const auto& [index, count] : sums) {
+            const double value = event.value(count);
+            if (!count.known() || !std::isfinite(value)) continue;
             Labels::Set about{{"event", name}};
             std::ranges::copy(labels.sets()[index], std::back_inserter(about));
-            metrics.push_back(counter(std::move(about), value));
+            metrics.push_back(event.reading ? gauge(std::move(about), value)
+                                            : counter(std::move(about), value));
         }
-        enabled.metric.push_back(counter({{"event", name}}, seconds_enabled));
-        running.metric.push_back(counter({{"event", name}}, seconds_running));
+        enabled.metric.push_back(counter({{"event", name}}, seconds(all.enabled)));
+        running.metric.push_back(counter({{"event", name}}, seconds(all.running)));
+        missing.metric.push_back(gauge({{"event", name}}, all.counters - all.counted));
     }
-    std::vector<MetricFamily> all;
-    all.reserve(units.size() + 2);
-    for (auto& [unit, family] : units)
-        all.push_back(std::move(family));
-    all.push_back(std::move(enabled));
-    all.push_back(std::move(running));
-    return all;
+    std::vector<MetricFamily> families;
+    families.reserve(units.size() + 3);
+    for (auto& [name, family] : units)
+        if (!family.metric.empty()) families.push_back(std::move(family));
+    for (MetricFamily* family : {&enabled, &running, &missing})
+        families.push_back(std::move(*family));
+    return families;
 }
 
 MetricFamily online_cpus(const Labels& labels, const metagroup::CpuList& cpus,
@@ -148,6 +165,9 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::str
                           "Successful sweeps, one for each scrape.")),
       failures_(add_counter(registry_, "metagroup_sweep_failures_total",
                             "Failed sweeps, whose scrapes repeat the counts of the last one.")),
+      unread_(add_counter(registry_, "metagroup_unread_total",
+                          "Records of sweeps that could not be read; the next ones make up for "
+                          "them.")),
       duration_(add_times(registry_, "metagroup_sweep_duration_seconds",
                           "Duration of a sweep over all CPUs.")),
       skew_(add_times(registry_, "metagroup_sweep_skew_seconds",
@@ -180,6 +200,7 @@ std::string Scrape::page(Format format) {
             std::fprintf(stderr, "metagroup: %s\n", error.what());
             failures_.Increment();
         }
+        unread_.Increment(static_cast<double>(counters_.unread()) - unread_.Value());
         cpu_seconds_.Increment(seconds(static_cast<std::uint64_t>(cpu_time().count())) -
                                cpu_seconds_.Value());
         families = families_of(counters_, labels_);
@@ -191,10 +212,8 @@ std::string Scrape::page(Format format) {
 }
 
 std::size_t Scrape::series() const {
-    std::size_t count = 0;
-    for (const MetricFamily& family : families_of(counters_, labels_))
-        count += family.metric.size();
-    return count;
+    constexpr std::size_t of_times = 3;
+    return counters_.events().size() * (labels_.sets().size() + of_times);
 }
 
 std::uint64_t Scrape::scrapes() const {

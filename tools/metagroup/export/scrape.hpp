@@ -50,6 +50,7 @@ class Scrape {
     prometheus::Registry registry_;
     prometheus::Counter& sweeps_;
     prometheus::Counter& failures_;
+    prometheus::Counter& unread_;
     prometheus::Histogram& duration_;
     prometheus::Histogram& skew_;
     prometheus::Counter& cpu_seconds_;

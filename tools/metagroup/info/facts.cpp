@@ -32,8 +32,8 @@
 #include <system_error>
 #include <vector>
 
-#include "common/aggregation.hpp"
 #include "common/command_line.hpp"
+#include "common/counts.hpp"
 
 namespace tool {
 namespace {

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <memory>
 #include <metagroup/cpu_list.hpp>
+#include <metagroup/delta.hpp>
 #include <optional>
 #include <set>
 #include <span>
@@ -155,11 +156,13 @@ class Stat {
           group_(MetaGroup::open(selected_.options)),
           late_(group_.cpus()),
           rows_(options.mode, group_.cpus()),
-          totals_(selected_.all(group_), selected_.members(group_), rows_, !options.no_merge),
-          metrics_(totals_.columns(), defined_metrics(requested_, totals_.columns())),
+          counts_(std::make_shared<CountLayout>(selected_.all(group_), selected_.members(group_),
+                                                rows_, !options.no_merge)),
+          accumulator_(group_.members().size(), !options.selection.cgroup().empty()),
+          metrics_(counts_.columns(), defined_metrics(requested_, counts_.columns())),
           report_(options.output.make_report(
               output_,
-              {rows_, totals_.columns(), metrics_, words(options.command),
+              {rows_, counts_.columns(), metrics_, words(options.command),
                options.selection.cgroup(), std::string(metagroup::to_string(group_.backend())),
                std::string(metagroup::to_string(group_.origin()))})) {}
 
@@ -175,14 +178,14 @@ class Stat {
     void run_once();
     void count();
     bool is_complete() const;
+    void count_since(const Snapshot& begin);
     void count_intervals(Clock::time_point start, Clock::time_point end);
     void count_deadlines(Clock::time_point end);
     void show_deadlines();
     void show_interval();
-    void show_totals(std::uint64_t end_ns);
-    void print_times(const Totals& totals) const;
+    void show(std::uint64_t end_ns, const Counts& counts);
+    void print_times(const Counts& counts) const;
     void sweep(Snapshot& snapshot);
-    void add(const Delta& delta);
     double seconds(std::uint64_t time_ns) const;
     void report_lost_cpus();
     void report_offline_time() const;
@@ -194,7 +197,8 @@ class Stat {
     MetaGroup group_;
     LateCpus late_;
     Aggregation rows_;
-    Totals totals_;
+    Counts counts_;  // of the last interval or run
+    Accumulator accumulator_;
     Metrics metrics_;
     std::unique_ptr<Report> report_;
     Overhead overhead_;
@@ -223,38 +227,36 @@ double Stat::seconds(std::uint64_t time_ns) const {
 }
 
 // As perf stat -v: count, time enabled, time counted.
-void Stat::print_times(const Totals& totals) const {
+void Stat::print_times(const Counts& counts) const {
     if (!options_.verbose) return;
     for (const MeasuredMetric& metric : requested_)
         fmt::print(stderr, "{} = {}\n", metric.definition.name, metric.definition.expression);
-    for (std::size_t place = 0; place < totals.places(); ++place) {
+    for (std::size_t place = 0; place < counts.places(); ++place) {
         const std::string& name = rows_.places()[place].name;
-        for (std::size_t column = 0; column < totals.columns().size(); ++column) {
-            const Count& count = totals.at(place, column);
+        for (std::size_t column = 0; column < counts.columns().size(); ++column) {
+            const Count& count = counts.at(place, column);
             fmt::print(stderr, "{}{}{}: {} {} {}\n", name, name.empty() ? "" : " ",
-                       totals.columns()[column].event, count.value, count.enabled, count.running);
+                       counts.columns()[column].event, count.value(), count.enabled, count.running);
         }
     }
 }
 
-void Stat::show_totals(std::uint64_t end_ns) {
-    print_times(totals_);
-    report_->interval(seconds(end_ns), totals_);
+void Stat::show(std::uint64_t end_ns, const Counts& counts) {
+    print_times(counts);
+    report_->interval(seconds(end_ns), counts);
     ++shown_;
 }
 
-void Stat::add(const Delta& delta) {
-    totals_.add(delta);
-    if (group_.origin() != metagroup::Origin::groups) totals_.add_offline(delta);
+// Up to now_.
+void Stat::count_since(const Snapshot& begin) {
+    counts_.clear();
+    accumulator_.add(counts_, now_, begin.begin_ns());
+    counts_.add_up(now_.begin_ns() - begin.begin_ns());
 }
 
 void Stat::show_interval() {
-    totals_.clear();
-    if (stream_)
-        stream_->add_rest(now_, totals_);
-    else
-        add(Delta(last_, now_));
-    show_totals(now_.begin_ns());
+    count_since(last_);
+    show(now_.begin_ns(), counts_);
 }
 
 int Stat::wait_until(Clock::time_point deadline) {
@@ -271,7 +273,8 @@ void Stat::count() {
     const Clock::time_point start{std::chrono::nanoseconds(first_.end_ns())};
     const auto end = options_.timeout ? start + *options_.timeout : Clock::time_point::max();
     if (options_.interval)
-        stream_ = StreamedIntervals::start(group_, options_.method, *options_.interval, first_);
+        stream_ = StreamedIntervals::start(group_, options_.method, *options_.interval, first_,
+                                           counts_.shared_layout());
     if (!options_.interval)
         wait_until(end);
     else if (stream_)
@@ -279,7 +282,11 @@ void Stat::count() {
     else
         count_intervals(start, end);
     sweep(now_);
-    if (options_.interval && !is_complete()) show_interval();
+    if (!options_.interval) return count_since(first_);
+    if (is_complete()) return;
+    if (!stream_) return show_interval();
+    stream_->finish(now_);
+    show_deadlines();
 }
 
 // \return false if the last interval ended early and has not been shown.
@@ -315,9 +322,9 @@ void Stat::count_deadlines(Clock::time_point end) {
 
 void Stat::show_deadlines() {
     while (!is_complete()) {
-        const auto end = stream_->next(totals_, overhead_);
-        if (!end) return;
-        show_totals(*end);
+        const Counts* counts = stream_->next(overhead_);
+        if (counts == nullptr) return;
+        show(stream_->end(), *counts);
     }
 }
 
@@ -367,9 +374,10 @@ void Stat::start_command() {
 }
 
 void Stat::run_once() {
+    bool ended = false;  // before counting began
     if (options_.delay) {
         start_command();
-        wait_until(Clock::now() + *options_.delay);
+        ended = wait_until(Clock::now() + *options_.delay) != 0;
     }
     sweep(first_);
     if (begin_.empty()) {
@@ -377,8 +385,11 @@ void Stat::run_once() {
         report_->started(std::chrono::system_clock::now());
     }
     last_ = first_;
+    accumulator_.add(counts_, first_);
     if (!options_.delay) start_command();
-    count();
+    if (!ended) return count();
+    sweep(now_);
+    count_since(first_);
 }
 
 int Stat::run() {
@@ -386,19 +397,17 @@ int Stat::run() {
     Runs runs;
     for (std::uint32_t left = options_.repeat.value_or(1); left > 0 && !interrupted_; --left) {
         run_once();
-        if (!options_.interval) {
-            totals_.clear();
-            add(Delta(first_, now_));
-            runs.add(seconds(now_.begin_ns()), totals_);
-        }
+        // A run that was cut short is not one of those whose mean is shown.
+        const bool whole = !interrupted_ || runs.seconds().runs == 0;
+        if (!options_.interval && whole) runs.add(seconds(now_.begin_ns()), counts_);
         if (!child_) continue;
         child_->terminate();
         if (left > 1) child_->wait();
     }
     overhead_.cpu_use = cpu_use_.take();
     if (!options_.interval) {
-        print_times(runs.totals());
-        report_->whole(runs.seconds(), runs.totals());
+        print_times(runs.counts());
+        report_->whole(runs.seconds(), runs.counts());
     }
     report_->overhead(overhead_);
     report_lost_cpus();

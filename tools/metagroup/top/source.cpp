@@ -22,7 +22,7 @@ constexpr double kWholeTime = 0.99995;
 
 Cell cell(const std::optional<Metric>& metric, const Count& count) {
     if (!metric) return {};
-    return {metric->value, count.coverage() < kWholeTime};
+    return {metric->value, count.coverage() < kWholeTime || !count.complete()};
 }
 
 bool has_text(const std::string& name, const std::string& text) {
@@ -161,9 +161,7 @@ std::chrono::nanoseconds shorter(std::chrono::nanoseconds interval) {
 }
 
 Figures::Figures(std::vector<Column> columns, const std::vector<MeasuredMetric>& metrics)
-    : columns_(std::move(columns)),
-      metrics_(columns_, defined_metrics(metrics, columns_)),
-      total_(columns_, Aggregation::one()) {
+    : columns_(std::move(columns)), metrics_(columns_, defined_metrics(metrics, columns_)) {
     for (const MeasuredMetric& metric : metrics)
         chosen_.push_back({metric.definition.name, metric.definition.unit});
     for (const DefinedMetric& metric : defined_metrics(metrics, columns_)) {
@@ -176,8 +174,10 @@ Figures::Figures(std::vector<Column> columns, const std::vector<MeasuredMetric>&
 std::vector<Series> Figures::series() const {
     std::vector<Series> all = chosen_;
     for (std::size_t column = first_; column < columns_.size(); ++column) {
-        const Column& shown = columns_[column];
-        all.push_back({shown.event, is_clock(shown.event) ? "CPUs" : shown.unit + "/s"});
+        const Column& event = columns_[column];
+        all.push_back({event.event, event.clock     ? "CPUs"
+                                    : event.reading ? event.unit
+                                                    : event.unit + "/s"});
     }
     for (std::size_t column = first_; column < columns_.size(); ++column) {
         if (const auto& ratio = metrics_.ratio_of(column))
@@ -187,23 +187,27 @@ std::vector<Series> Figures::series() const {
     return all;
 }
 
-void Figures::fill(std::vector<Cell>& cells, const Totals& totals) {
+void Figures::fill(std::vector<Cell>& cells, const Counts& counts) const {
     cells.clear();
-    for (std::size_t place = 0; place < totals.places(); ++place)
-        add_row(cells, totals, place);
-    total_.clear();
-    total_.add_all(totals);
-    add_row(cells, total_, 0);
+    for (std::size_t place = 0; place < counts.places(); ++place)
+        add_row(cells, counts, place);
+    add_row(cells, counts, std::nullopt);
 }
 
-void Figures::add_row(std::vector<Cell>& cells, const Totals& totals, std::size_t place) const {
+void Figures::add_row(std::vector<Cell>& cells, const Counts& counts, Metrics::Row place) const {
     for (const std::size_t column : chosen_columns_)
-        cells.push_back(cell(metrics_.of(totals, place, column), totals.at(place, column)));
-    for (std::size_t column = first_; column < columns_.size(); ++column)
-        cells.push_back(cell(metrics_.rate(totals, place, column), totals.at(place, column)));
+        cells.push_back(cell(metrics_.of(counts, place, column), counts.sum(place, column)));
+    for (std::size_t column = first_; column < columns_.size(); ++column) {
+        const Count count = counts.sum(place, column);
+        const auto shown = counts.value(count, column);
+        if (columns_[column].reading)
+            cells.push_back(shown ? Cell{*shown, !count.complete()} : Cell{});
+        else
+            cells.push_back(cell(metrics_.rate(counts, place, column), count));
+    }
     for (std::size_t column = first_; column < columns_.size(); ++column) {
         if (metrics_.ratio_of(column))
-            cells.push_back(cell(metrics_.ratio(totals, place, column), totals.at(place, column)));
+            cells.push_back(cell(metrics_.ratio(counts, place, column), counts.sum(place, column)));
     }
 }
 
@@ -212,16 +216,30 @@ Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, st
     : live_(metagroup::LiveGroup::open(options)),
       cpus_(live_.group().cpus()),
       rows_(mode, cpus_),
-      totals_(live_.group(), rows_),
-      figures_(totals_.columns(), metrics),
-      method_(std::move(method)) {}
+      members_(live_.group().members().begin(), live_.group().members().end()),
+      counts_(std::make_shared<CountLayout>(live_.group().groups(), members_, rows_)),
+      accumulator_(live_.group().members().size(), !options.cgroup.empty()),
+      figures_(counts_.columns(), metrics),
+      method_(std::move(method)) {
+    begin();
+}
+
+// The members may be others.
+void Sampler::begin() {
+    lanes_ = counts_.layout().lanes_of(live_.group().members());
+    accumulator_.restart(lanes_.size());
+    accumulator_.add(counts_, live_.newest(), 0, lanes_);
+}
 
 std::chrono::nanoseconds Sampler::restart(std::chrono::nanoseconds interval) {
     pause();
     live_.read();
     count_online();
+    begin();
     interval_ = interval;
-    stream_ = StreamedIntervals::start(live_.group(), method_, interval, live_.newest());
+    stream_ = StreamedIntervals::start(
+        live_.group(), method_, interval, live_.newest(),
+        std::make_shared<CountLayout>(live_.group().groups(), live_.group().members(), rows_));
     return stream_ ? stream_->batch() : interval;
 }
 
@@ -244,24 +262,27 @@ bool Sampler::fold() {
             // This machine does not describe such places. CPUs need no description.
         }
     }
-    totals_ = Totals(live_.group(), rows_);
+    counts_ = Counts(std::make_shared<CountLayout>(live_.group().groups(), members_, rows_));
+    begin();
     return true;
 }
 
 const Update* Sampler::sample() {
-    const bool counted = count();
-    if (counted) figures_.fill(update_.cells, totals_);
-    if (!counted || !stream_) follow_hotplug();
-    return counted ? &update_ : nullptr;
+    const Counts* counts = count();
+    if (counts != nullptr) figures_.fill(update_.cells, *counts);
+    if (counts == nullptr || !stream_) follow_hotplug();
+    return counts == nullptr ? nullptr : &update_;
 }
 
-// \return false if a stream has no more intervals now.
-bool Sampler::count() {
-    if (stream_) return stream_->next(totals_, overhead_).has_value();
+// nullptr if a stream has no more intervals now.
+const Counts* Sampler::count() {
+    if (stream_) return stream_->next(overhead_);
+    const std::uint64_t begin = live_.newest().begin_ns();
     live_.read();
-    totals_.clear();
-    totals_.add(live_.delta());
-    return true;
+    counts_.clear();
+    accumulator_.add(counts_, live_.newest(), begin, lanes_);
+    counts_.add_up(live_.newest().begin_ns() - begin);
+    return &counts_;
 }
 
 void Sampler::follow_hotplug() {
@@ -272,7 +293,7 @@ void Sampler::follow_hotplug() {
                           !live_.offline().empty() &&
                           !live_.offline().intersect(metagroup::CpuList::online()).empty();
     if (restarts) pause();
-    if (live_.reopen()) totals_ = Totals(live_.group(), rows_);
+    if (live_.reopen()) begin();
     if (restarts) restart(interval_);
 }
 
@@ -313,12 +334,12 @@ Player::Player(const Replay::Options& options, AggrMode mode, std::chrono::nanos
 const Update* Player::sample() {
     while (ahead_.empty()) {
         if (ended_) return nullptr;
-        ended_ = !replay_.analysis().step([this](double end, const Totals& totals) {
-            ahead_.push_back({end, totals});
+        ended_ = !replay_.analysis().step([this](double end, const Counts& counts) {
+            ahead_.push_back({end, counts});
         });
     }
     now_ = ahead_.front().end;
-    figures_.fill(update_.cells, ahead_.front().totals);
+    figures_.fill(update_.cells, ahead_.front().counts);
     ahead_.pop_front();
     return &update_;
 }

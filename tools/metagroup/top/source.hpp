@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "common/aggregation.hpp"
+#include "common/counts.hpp"
 #include "common/intervals.hpp"
 #include "common/late_cpus.hpp"
 #include "common/metric_table.hpp"
@@ -32,7 +32,7 @@ struct Series {
 
 struct Cell {
     std::optional<double> value;
-    bool estimated = false;  // the event was not on the PMU all the time
+    bool estimated = false;  // not on the PMU all the time, or not of all CPUs
 };
 
 struct Update {
@@ -135,17 +135,16 @@ class Figures {
 
     std::vector<Series> series() const;
     // The cells of all places and of their total.
-    void fill(std::vector<Cell>& cells, const Totals& totals);
+    void fill(std::vector<Cell>& cells, const Counts& counts) const;
 
   private:
-    void add_row(std::vector<Cell>& cells, const Totals& totals, std::size_t place) const;
+    void add_row(std::vector<Cell>& cells, const Counts& counts, Metrics::Row place) const;
 
     std::vector<Column> columns_;
     std::vector<Series> chosen_;
     std::vector<std::size_t> chosen_columns_;
     std::size_t first_ = 0;  // column that is not of a chosen metric
     Metrics metrics_;
-    Totals total_;
 };
 
 class Source {
@@ -197,7 +196,8 @@ class Sampler : public Source {
     }
 
   private:
-    bool count();
+    const Counts* count();
+    void begin();
     void follow_hotplug();
     void count_online();
 
@@ -205,7 +205,10 @@ class Sampler : public Source {
     metagroup::CpuList cpus_;  // also those that are offline now
     LateCpus late_{cpus_};
     Aggregation rows_;
-    Totals totals_;
+    std::vector<metagroup::MetaGroup::Member> members_;  // of all CPUs
+    Counts counts_;
+    Accumulator accumulator_;
+    std::vector<std::size_t> lanes_;  // by member
     Figures figures_;
     Update update_;
     std::string method_;
@@ -232,7 +235,7 @@ class Player : public Source {
   private:
     struct Interval {
         double end = 0;  // seconds
-        Totals totals;
+        Counts counts;
     };
 
     std::string name_;

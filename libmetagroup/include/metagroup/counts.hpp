@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: MIT
+/// \file
+/// Counts: what events counted in some time, by counter and by place, with what is missing.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <metagroup/aggregation.hpp>
+#include <metagroup/event_spec.hpp>
+#include <metagroup/export.hpp>
+#include <metagroup/metagroup.hpp>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace metagroup {
+
+struct Difference;
+
+/// The count of an event in some time, on one CPU or added up over several. Unknown is not 0: see
+/// known() and complete().
+struct METAGROUP_API Count {
+    std::uint64_t count = 0;     ///< exact; of a reading such as a temperature, the newest one
+    double estimate = 0;         ///< to be added: for the time not on the PMU
+    std::uint64_t enabled = 0;   ///< ns, of all CPUs
+    std::uint64_t running = 0;   ///< ns on the PMU
+    std::uint64_t offline = 0;   ///< ns for which CPUs were offline: nothing was counted
+    std::uint64_t wall = 0;      ///< ns for which the count is known, of the counters that counted
+    std::uint32_t counted = 0;   ///< counters whose count is known
+    std::uint32_t partial = 0;   ///< of those, in a sum: known for less than half of the time
+    std::uint32_t counters = 0;  ///< that should be: one on each CPU that counts the event
+    double deviation = 0;        ///< of a mean of several runs
+
+    /// False if the event was not counted in this time.
+    [[nodiscard]] bool known() const noexcept { return counted > 0; }
+    /// False if the count lacks some counters.
+    [[nodiscard]] bool complete() const noexcept { return whole() == counters; }
+    /// Counters whose count is that of the whole time, or nearly.
+    [[nodiscard]] std::uint32_t whole() const noexcept { return counted - partial; }
+    /// The number itself, if it is no estimate.
+    [[nodiscard]] bool exact() const noexcept { return estimate == 0; }
+    [[nodiscard]] double value() const noexcept { return static_cast<double>(count) + estimate; }
+    /// Wall time. 0 if the event was not counted.
+    [[nodiscard]] double seconds() const noexcept {
+        return counted == 0 ? 0 : static_cast<double>(wall) / 1e9 / counted;
+    }
+    /// The part of the enabled time for which it was on the PMU, 0 to 1.
+    [[nodiscard]] double coverage() const noexcept {
+        return enabled == 0 ? 0 : static_cast<double>(running) / static_cast<double>(enabled);
+    }
+    /// Exact as long as it fits into 64 bits.
+    void add_count(std::uint64_t more) noexcept {
+        if (__builtin_add_overflow(count, more, &count)) estimate += 0x1p64;
+    }
+    void add(const Count& other) noexcept {
+        add_count(other.count);
+        estimate += other.estimate;
+        enabled += other.enabled;
+        running += other.running;
+        offline += other.offline;
+        wall += other.wall;
+        counted += other.counted;
+        partial += other.partial;
+        counters += other.counters;
+    }
+};
+
+/// An event.
+struct Column {
+    std::string event{};
+    std::string unit{};
+    double scale = 1;
+    bool supported = true;  ///< by this machine
+    bool once = false;      ///< counted on one CPU for all of them, as the time
+    bool clock = false;     ///< counts nanoseconds of CPU time
+    bool reading = false;   ///< shows a state, as a temperature: EventSpec::reading
+};
+
+/// True for the software clocks of the kernel.
+METAGROUP_API bool is_clock(const perf_event_attr& attr) noexcept;
+
+/// Which counters are added up where: each member has a counter for each event of its group.
+class METAGROUP_API CountLayout {
+  public:
+    /// One member.
+    struct Lane {
+        int cpu = -1;
+        std::size_t column = 0;  ///< the first
+        std::size_t events = 0;  ///< so many columns
+        std::size_t cell = 0;    ///< of the first event
+        std::size_t place = 0;   ///< row
+    };
+
+    /// Groups without members are those that this machine does not support. Events of several PMUs
+    /// that were written as one are one column, unless `merge` is false.
+    CountLayout(std::span<const GroupSpec> groups, std::span<const MetaGroup::Member> members,
+                const Aggregation& rows, bool merge = true);
+    /// Lanes need their `cpu`, `column` and `events`.
+    CountLayout(std::vector<Column> columns, std::vector<Lane> lanes, const Aggregation& rows);
+
+    [[nodiscard]] const std::vector<Column>& columns() const noexcept { return columns_; }
+    [[nodiscard]] const std::vector<Lane>& lanes() const noexcept { return lanes_; }
+    /// The first column of a group.
+    [[nodiscard]] std::size_t column_of(std::size_t group) const { return group_columns_[group]; }
+    /// The lane of each member, of a meta-group of the same groups on some of the CPUs.
+    [[nodiscard]] std::vector<std::size_t> lanes_of(
+        std::span<const MetaGroup::Member> members) const;
+    [[nodiscard]] std::size_t places() const noexcept { return places_; }
+    [[nodiscard]] std::size_t cells() const noexcept { return cells_; }
+
+  private:
+    void place_lanes(const Aggregation& rows);
+
+    std::vector<Column> columns_;
+    std::vector<Lane> lanes_;
+    std::vector<std::size_t> group_columns_;
+    std::vector<std::size_t> groups_;  // by lane
+    std::size_t places_ = 0;
+    std::size_t cells_ = 0;
+};
+
+/// The counts of all counters, and their sums: a row for each place, a column for each event.
+class METAGROUP_API Counts {
+  public:
+    explicit Counts(std::shared_ptr<const CountLayout> layout);
+
+    [[nodiscard]] const CountLayout& layout() const noexcept { return *layout_; }
+    [[nodiscard]] const std::shared_ptr<const CountLayout>& shared_layout() const noexcept {
+        return layout_;
+    }
+    [[nodiscard]] const std::vector<Column>& columns() const noexcept { return layout_->columns(); }
+    [[nodiscard]] std::size_t places() const noexcept { return layout_->places(); }
+
+    void clear() noexcept;
+    /// Adds what lane `index` counted. Allocates nothing.
+    void add(std::size_t index, const Difference& difference) noexcept;
+    /// Adds the part of it between two times, in ns.
+    void add(std::size_t index, const Difference& difference, std::uint64_t begin,
+             std::uint64_t end) noexcept;
+    /// Makes the sums, of a time of so many ns if that is known: it decides what is partial.
+    void add_up(std::uint64_t window = 0) noexcept;
+
+    /// As add_up() left it. The count has no unit yet: see Column::scale.
+    [[nodiscard]] const Count& at(std::size_t place, std::size_t column) const noexcept {
+        return sums_[place * columns().size() + column];
+    }
+    /// That of all places.
+    [[nodiscard]] Count total(std::size_t column) const noexcept;
+    /// Of one counter.
+    [[nodiscard]] const Count& counter(std::size_t lane, std::size_t event) const noexcept {
+        return cells_[layout_->lanes()[lane].cell + event];
+    }
+    /// The value in the unit of the column; no value if it was not counted, or is no finite number.
+    [[nodiscard]] std::optional<double> value(const Count& count,
+                                              std::size_t column) const noexcept;
+    /// Per second of wall time. No value as above, and if no time has passed.
+    [[nodiscard]] std::optional<double> rate(const Count& count, std::size_t column) const noexcept;
+    /// The sums of columns over the CPUs on which all of them that have a counter there are known;
+    /// of all places without `place`. \return false if one has no count.
+    bool sum_common(std::optional<std::size_t> place, std::span<const std::size_t> columns,
+                    std::span<Count> sums) const;
+    /// The counts of one column divided by those of another, of CPUs that have both.
+    [[nodiscard]] std::optional<double> ratio(std::optional<std::size_t> place,
+                                              std::size_t dividend, std::size_t divisor) const;
+    /// The count of a place, or of all without one.
+    [[nodiscard]] Count sum(std::optional<std::size_t> place, std::size_t column) const noexcept {
+        return place ? at(*place, column) : total(column);
+    }
+
+  private:
+    friend class Runs;
+    std::shared_ptr<const CountLayout> layout_;
+    std::vector<Count> cells_;  // by counter
+    std::vector<Count> sums_;   // by place and column
+};
+
+/// The mean of several runs, and how far it may be off.
+struct METAGROUP_API Mean {
+    void add(double value) noexcept;
+    /// Of the mean: the standard deviation of the runs divided by the root of their number.
+    [[nodiscard]] double deviation() const noexcept;
+
+    std::uint64_t runs = 0;
+    double value = 0;
+    double squares = 0;  ///< sum of the squares of the distances from the mean
+};
+
+/// The mean counts of several runs.
+class METAGROUP_API Runs {
+  public:
+    void add(double seconds, const Counts& counts);
+    [[nodiscard]] const Mean& seconds() const noexcept { return seconds_; }
+    /// There must have been one.
+    [[nodiscard]] const Counts& counts() const { return *counts_; }
+
+  private:
+    Mean seconds_;
+    std::vector<Mean> values_;  // by place and column
+    std::optional<Counts> counts_;
+};
+
+}  // namespace metagroup

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: MIT
+// The figures of report for recordings in which counts are missing, or begin anew.
+#include <linux/perf_event.h>
+
+#include <metagroup/recording_writer.hpp>
+
+#include "program.hpp"
+
+namespace {
+
+using metagroup::test::SyntheticStream;
+
+constexpr std::uint64_t kPeriod = SyntheticStream::period;
+
+// A recording of "cycles" of some CPUs, sample by sample, from the first deadline.
+class Counted {
+  public:
+    explicit Counted(int cpus) : writer_(file, options(cpus)) {}
+
+    void sample(int cpu, std::uint64_t deadline, std::uint64_t count,
+                std::optional<std::uint64_t> running = {}) {
+        using namespace metagroup::test;
+        const std::uint64_t elapsed = (deadline + 1) * kPeriod;
+        const Bytes read =
+            payload(SyntheticStream::format, {{count, SyntheticStream::cycles_id(cpu)}}, elapsed,
+                    running.value_or(elapsed));
+        Bytes record;
+        append(record, perf_event_header{PERF_RECORD_SAMPLE, 0,
+                                         static_cast<std::uint16_t>(32 + read.size())});
+        append(record, SyntheticStream::cycles_id(cpu));
+        append(record, SyntheticStream::first + deadline * kPeriod);
+        append(record, static_cast<std::uint64_t>(cpu));
+        record.insert(record.end(), read.begin(), read.end());
+        writer_.write(metagroup::Records(record));
+        if (++samples_ % 10 == 0) writer_.finish_round();
+    }
+    std::vector<nlohmann::json> report(const std::string& options) {
+        writer_.finish();
+        std::vector<nlohmann::json> counts;
+        for (const auto& line : json_lines(tool_output("report -j " + options + ' ' + file)))
+            if (line.contains("counter-value")) counts.push_back(line);
+        return counts;
+    }
+
+  private:
+    static metagroup::RecordingWriter::Options options(int cpus) {
+        auto options = SyntheticStream{.cpus = cpus}.options();
+        options.events.pop_back();
+        return options;
+    }
+
+    metagroup::test::TempTree tree_;
+
+  public:
+    const std::string file = tree_.path("recording");
+
+  private:
+    metagroup::RecordingWriter writer_;
+    std::size_t samples_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("The counts before a reset and after it are both in the sum", "[no-module]") {
+    const bool intervals = GENERATE(true, false);
+    Counted counted(1);
+    for (std::uint64_t at = 0; at < 25; ++at)
+        counted.sample(0, at, (at < 5 ? at + 1 : at - 4) * 1000);
+    double sum = 0;
+    for (const auto& line : counted.report(intervals ? "-I 5ms" : "")) {
+        sum += line.at("counter-value").get<double>();
+        CHECK(line.at("metric-value") == Approx(1e6));
+    }
+    CHECK(sum == 23'000);
+}
+
+TEST_CASE("The counts of lost samples are divided among their intervals", "[no-module]") {
+    Counted counted(2);
+    for (std::uint64_t at = 0; at <= 1000; ++at)
+        for (const int cpu : {0, 1})
+            if (cpu == 0 || at <= 400 || at > 600) counted.sample(cpu, at, at * 1000);
+    const auto lines = counted.report("-I 100ms --phases");
+    REQUIRE(lines.size() == 10);
+    for (const auto& line : lines) {
+        CHECK(line.at("counter-value").get<double>() == Approx(200'000).epsilon(0.001));
+        CHECK(line.at("counters") == 2);
+        CHECK_FALSE(line.contains("counters-missing"));
+    }
+    CHECK_THAT(tool_output("report --phases " + counted.file),
+               ContainsSubstring("phase 1") && !ContainsSubstring("phase 2"));
+}
+
+TEST_CASE("A CPU that lacks the end of a recording is missing in its last intervals",
+          "[no-module]") {
+    Counted counted(2);
+    for (std::uint64_t at = 0; at <= 400; ++at)
+        for (const int cpu : {0, 1})
+            if (cpu == 0 || at <= 220) counted.sample(cpu, at, at * 1000);
+    const auto lines = counted.report("-I 100ms");
+    REQUIRE(lines.size() == 4);
+    CHECK(lines[1].at("counters") == 2);
+    CHECK(lines[2].at("counters") == 1);
+    CHECK(lines[2].at("counters-missing") == 1);
+    CHECK(lines[3].at("counters") == 1);
+    CHECK(lines[3].at("counter-value") == 100'000);
+}
+
+TEST_CASE("CPUs that did not count an event are no part of its rate", "[no-module]") {
+    Counted counted(4);
+    for (std::uint64_t at = 0; at <= 39; ++at)
+        for (int cpu = 0; cpu < 4; ++cpu)
+            counted.sample(cpu, at, cpu == 0 ? at * 1000 : 0,
+                           cpu == 0 ? std::nullopt : std::optional<std::uint64_t>(0));
+    const auto all = counted.report("").at(0);
+    CHECK(all.at("counter-value") == 39'000);
+    CHECK(all.at("metric-value") == Approx(1e6));
+    CHECK(all.at("counters") == 1);
+    CHECK(all.at("counters-missing") == 3);
+    CHECK_THAT(tool_output("report " + counted.file), ContainsSubstring("(1 of 4 CPUs)"));
+}
+
+TEST_CASE("A CPU without a sample is missing in the count", "[no-module]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    Counted counted(static_cast<int>(number_online()));
+    for (std::uint64_t at = 0; at <= 10; ++at)
+        counted.sample(0, at, at * 1000);
+    CHECK(counted.report("").at(0).at("counters-missing") == number_online() - 1);
+    const auto rows = json_lines(tool_output("report -A -j " + counted.file));
+    CHECK(rows.at(1).at("counter-value") == "<not counted>");
+}
+
+TEST_CASE("A large count is written to its last digit", "[no-module]") {
+    Counted counted(1);
+    constexpr std::uint64_t large = (std::uint64_t{1} << 60U) + 1;
+    counted.sample(0, 0, 0);
+    counted.sample(0, 1, large);
+    const auto lines = counted.report("");
+    CHECK(lines.at(0).at("counter-value").get<std::uint64_t>() == large);
+    CHECK_THAT(tool_output("report -x, " + counted.file),
+               ContainsSubstring("1152921504606846977,,cycles"));
+    CHECK_THAT(tool_output("report " + counted.file),
+               ContainsSubstring("1,152,921,504,606,846,977"));
+}

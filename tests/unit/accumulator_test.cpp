@@ -1,0 +1,376 @@
+// SPDX-License-Identifier: MIT
+#include <array>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <metagroup/accumulator.hpp>
+#include <optional>
+#include <vector>
+
+#include "support/allocation_counter.hpp"
+#include "support/frame_builder.hpp"
+
+using metagroup::Accumulator;
+using metagroup::Aggregation;
+using metagroup::AggrMode;
+using metagroup::Column;
+using metagroup::CountLayout;
+using metagroup::Counts;
+using metagroup::CpuList;
+using metagroup::Difference;
+using metagroup::Reading;
+using metagroup::Status;
+using metagroup::test::Frame;
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+// Two events, {cycles,instructions}, on some CPUs.
+std::shared_ptr<const CountLayout> layout_of(int cpus, AggrMode mode = AggrMode::all,
+                                             std::vector<Column> columns = {
+                                                 {.event = "cycles"}, {.event = "instructions"}}) {
+    std::vector<CountLayout::Lane> lanes;
+    std::vector<int> numbers;
+    for (int cpu = 0; cpu < cpus; ++cpu) {
+        lanes.push_back({cpu, 0, columns.size()});
+        numbers.push_back(cpu);
+    }
+    return std::make_shared<CountLayout>(std::move(columns), std::move(lanes),
+                                         Aggregation(mode, CpuList(numbers)));
+}
+
+// One member whose events count 1 and 2.
+class One {
+  public:
+    std::optional<Difference> read(std::uint64_t time, std::uint64_t enabled, std::uint64_t running,
+                                   std::uint64_t count, Status status = Status::ok) {
+        counts_ = {count, 2 * count};
+        const auto difference = accumulator_.add(0, {.time = time,
+                                                     .enabled = enabled,
+                                                     .running = running,
+                                                     .status = status,
+                                                     .counts = counts_});
+        if (difference) counts.add(0, *difference);
+        return difference;
+    }
+    const metagroup::Count& sum() {
+        counts.add_up();
+        return counts.at(0, 0);
+    }
+
+    Counts counts{layout_of(1)};
+
+  private:
+    Accumulator accumulator_{1};
+    std::array<std::uint64_t, 2> counts_{};
+};
+
+// Of a CPU; without a payload if it could not be read.
+Frame frame(std::uint32_t cpu, std::uint64_t time, std::optional<std::uint64_t> count,
+            std::uint32_t status = PERF_METAGROUP_OK) {
+    Frame frame{.member = cpu, .cpu = cpu, .time = time, .payload = {}};
+    frame.read_format = metagroup::test::timed;
+    frame.status = status;
+    if (count)
+        frame.payload =
+            metagroup::test::payload(frame.read_format, {{*count}, {2 * *count}}, time, time);
+    return frame;
+}
+
+metagroup::Snapshot snapshot(const std::vector<Frame>& frames, std::uint64_t begin = 0) {
+    return metagroup::test::snapshot(metagroup::test::framed(frames, begin, begin));
+}
+
+}  // namespace
+
+TEST_CASE("The first reading counts nothing") {
+    One one;
+    CHECK_FALSE(one.read(100, 100, 100, 42));
+    CHECK_FALSE(one.sum().known());
+}
+
+TEST_CASE("Counts beyond the precision of a double stay exact") {
+    One one;
+    one.read(100, 100, 100, 0);
+    one.read(200, 200, 200, (std::uint64_t{1} << 60U) + 1);
+    CHECK(one.sum().exact());
+    CHECK(one.sum().count == (std::uint64_t{1} << 60U) + 1);
+}
+
+TEST_CASE("A sum that does not fit into 64 bits is no number of its rest") {
+    One one;
+    one.read(100, 100, 100, 0);
+    for (std::uint64_t i = 1; i <= 3; ++i)
+        one.read(100 + i, 100 + i, 100 + i, i * (UINT64_MAX / 2 - 1));
+    CHECK(one.sum().value() > 1.4 * 0x1p64);
+}
+
+TEST_CASE(
+    "An event that was not on the PMU adds nothing, and its next count stands for that time") {
+    One one;
+    one.read(100, 100, 100, 0);
+    one.read(200, 200, 100, 0);
+    CHECK_FALSE(one.sum().known());
+    CHECK(one.sum().enabled == 100);
+    one.read(300, 300, 200, 100);
+    CHECK(one.sum().value() == 200);
+    CHECK(one.sum().count == 100);
+    CHECK(one.sum().wall == 200);
+    CHECK(one.sum().coverage() == 0.5);
+}
+
+TEST_CASE("What was counted before a reset stays, and counting begins anew") {
+    One one;
+    one.read(100, 100, 100, 1000);
+    one.read(200, 200, 200, 5000);
+    one.read(300, 300, 300, 1000);
+    one.read(400, 400, 400, 20'000);
+    CHECK(one.sum().count == 23'000);
+    CHECK(one.sum().wall == 200);
+}
+
+TEST_CASE("A reading that is not newer changes nothing") {
+    One one;
+    one.read(200, 200, 200, 10);
+    CHECK_FALSE(one.read(100, 100, 100, 5));
+    one.read(300, 300, 300, 30);
+    CHECK(one.sum().count == 20);
+}
+
+TEST_CASE("A disabled event is not counted, and later counts do not stand for that time") {
+    One one;
+    one.read(100, 100, 100, 0);
+    one.read(200, 100, 100, 0, Status::off);
+    CHECK_FALSE(one.sum().known());
+    one.read(300, 200, 200, 50);
+    CHECK(one.sum().value() == 50);
+    CHECK(one.sum().wall == 100);
+}
+
+TEST_CASE("An idle CPU has counted nothing more, which is known") {
+    One one;
+    one.read(100, 100, 100, 10);
+    one.read(200, 100, 100, 10, Status::idle);
+    CHECK(one.sum().known());
+    CHECK(one.sum().count == 0);
+    CHECK(one.sum().wall == 100);
+}
+
+TEST_CASE("A cgroup that did not run has counted nothing, which is known") {
+    Accumulator accumulator(1, true);
+    Counts counts(layout_of(1));
+    const std::array<std::uint64_t, 2> none{};
+    accumulator.add(0, {.time = 100, .enabled = 10, .running = 10, .counts = none});
+    const auto difference =
+        accumulator.add(0, {.time = 300, .enabled = 10, .running = 10, .counts = none});
+    REQUIRE(difference);
+    counts.add(0, *difference);
+    counts.add_up();
+    CHECK(counts.at(0, 0).known());
+    CHECK(counts.at(0, 0).wall == 200);
+}
+
+TEST_CASE("The rate of a cgroup is per second of wall time, not of its own") {
+    Accumulator accumulator(1, true);
+    Counts counts(layout_of(1, AggrMode::all, {{.event = "cpu-clock", .clock = true}}));
+    for (std::uint64_t second = 1; second <= 3; ++second) {
+        const std::array<std::uint64_t, 1> clock{second * kSecond / 10};
+        const auto difference = accumulator.add(
+            0,
+            {.time = second * kSecond, .enabled = clock[0], .running = clock[0], .counts = clock});
+        if (difference) counts.add(0, *difference);
+    }
+    counts.add_up();
+    CHECK(counts.at(0, 0).count == 2 * kSecond / 10);
+    CHECK(*counts.rate(counts.at(0, 0), 0) == kSecond / 10);
+}
+
+TEST_CASE("Events that were replaced are not subtracted from those before") {
+    Accumulator accumulator(1);
+    const std::array<std::uint64_t, 2> low{1, 1}, high{9, 9}, ids{1, 2}, others{3, 4};
+    accumulator.add(0, {.time = 1, .enabled = 1, .running = 1, .counts = low, .ids = ids});
+    CHECK_FALSE(
+        accumulator.add(0, {.time = 2, .enabled = 2, .running = 2, .counts = high, .ids = others}));
+}
+
+TEST_CASE("A record without a payload loses nothing") {
+    Counts counts(layout_of(2));
+    Accumulator accumulator(2);
+    const auto first = snapshot({frame(0, 100, 0), frame(1, 100, 0)});
+    const auto broken =
+        snapshot({frame(0, 200, 10), frame(1, 200, std::nullopt, PERF_METAGROUP_STALE)}, 200);
+    const auto last = snapshot({frame(0, 300, 20), frame(1, 300, 20)}, 300);
+    accumulator.add(counts, first);
+    accumulator.add(counts, broken);
+    counts.add_up();
+    CHECK(counts.at(0, 0).counted == 1);
+    CHECK(counts.at(0, 0).counters == 2);
+    CHECK_FALSE(counts.at(0, 0).complete());
+    accumulator.add(counts, last);
+    counts.add_up();
+    CHECK(counts.at(0, 0).count == 40);
+    CHECK(counts.at(0, 0).complete());
+}
+
+TEST_CASE("Of a difference that began before an interval, the interval has its part") {
+    Counts counts(layout_of(1));
+    Accumulator accumulator(1);
+    accumulator.add(counts, snapshot({frame(0, 1000, 0)}));
+    accumulator.add(counts, snapshot({frame(0, 4000, 300)}, 4000), 3000);
+    counts.add_up();
+    CHECK(counts.at(0, 0).count == 100);
+    CHECK(counts.at(0, 0).wall == 1000);
+    CHECK(counts.at(0, 0).enabled == 1000);
+}
+
+TEST_CASE("A rate is divided by the time between the readings, not by when the sweep began") {
+    // Its second record was read 10 ms late.
+    constexpr std::uint64_t ms = 1'000'000;
+    Counts counts(layout_of(2, AggrMode::all, {{.event = "cpu-clock", .clock = true}}));
+    Accumulator accumulator(2);
+    const auto clock = [](std::uint32_t cpu, std::uint64_t time) {
+        Frame one{.member = cpu, .cpu = cpu, .time = time, .payload = {}};
+        one.read_format = metagroup::test::timed;
+        one.payload = metagroup::test::payload(one.read_format, {{time}}, time, time);
+        return one;
+    };
+    accumulator.add(counts, snapshot({clock(0, 100 * ms), clock(1, 100 * ms)}, 100 * ms));
+    accumulator.add(counts, snapshot({clock(0, 200 * ms), clock(1, 210 * ms)}, 200 * ms));
+    counts.add_up();
+    CHECK(*counts.rate(counts.at(0, 0), 0) / 1e9 == 2);
+}
+
+TEST_CASE("A CPU that was offline for a part of the time does not make the others faster") {
+    Counts counts(layout_of(2, AggrMode::all, {{.event = "cpu-clock", .clock = true}}));
+    Accumulator accumulator(2);
+    const auto read = [&](std::uint64_t time, std::uint64_t second_clock, Status status) {
+        for (std::size_t cpu = 0; cpu < 2; ++cpu) {
+            const std::array<std::uint64_t, 1> clock{cpu == 0 ? time : second_clock};
+            const auto difference = accumulator.add(cpu, {.time = time,
+                                                          .enabled = clock[0],
+                                                          .running = clock[0],
+                                                          .status = cpu == 0 ? Status::ok : status,
+                                                          .counts = clock});
+            if (difference) counts.add(cpu, *difference);
+        }
+    };
+    read(1000, 1000, Status::ok);
+    read(1100, 1100, Status::ok);
+    read(2000, 1100, Status::offline);
+    counts.add_up(1000);
+    CHECK(counts.at(0, 0).offline == 900);
+    CHECK(counts.at(0, 0).complete());
+    CHECK(counts.at(0, 0).seconds() == 1e-6);
+    CHECK(*counts.rate(counts.at(0, 0), 0) == Catch::Approx(1.1e9));
+}
+
+TEST_CASE("A ratio is of the CPUs that have both events") {
+    // Instructions on CPU 0 only.
+    std::vector<CountLayout::Lane> lanes;
+    for (int cpu = 0; cpu < 4; ++cpu)
+        for (const std::size_t column : {0U, 1U})
+            lanes.push_back({cpu, column, 1});
+    Counts counts(std::make_shared<CountLayout>(
+        std::vector<Column>{{.event = "cycles"}, {.event = "instructions"}}, lanes,
+        Aggregation(AggrMode::all, CpuList::parse("0-3"))));
+    const std::array<std::uint64_t, 1> some{2'000'000'000};
+    Difference difference{.to = kSecond, .enabled = kSecond, .running = kSecond, .counts = some};
+    for (std::size_t cpu = 0; cpu < 4; ++cpu)
+        counts.add(2 * cpu, difference);
+    counts.add(1, difference);
+    counts.add_up();
+    CHECK(counts.ratio(0, 1, 0) == 1.0);
+    CHECK(counts.ratio(std::nullopt, 1, 0) == 1.0);
+    CHECK(counts.rate(counts.at(0, 0), 0) == 8e9);
+    CHECK(counts.rate(counts.at(0, 1), 1) == 2e9);
+    CHECK(counts.at(0, 1).counted == 1);
+    CHECK(counts.at(0, 1).counters == 4);
+}
+
+TEST_CASE("A value that is no finite number is not shown") {
+    One one;
+    one.read(1, 1, 1, 0);
+    one.read(2, 2, 2, UINT64_MAX / 2);
+    Counts huge(layout_of(1, AggrMode::all, {{.event = "a", .scale = 1e300}, {.event = "b"}}));
+    const std::array<std::uint64_t, 2> counts{UINT64_MAX / 2, 0};
+    huge.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = counts});
+    huge.add_up();
+    CHECK_FALSE(huge.value(huge.at(0, 0), 0));
+    CHECK_FALSE(huge.rate(huge.at(0, 0), 0));
+    CHECK_FALSE(huge.ratio(0, 0, 1));
+}
+
+TEST_CASE("A reading is shown as it is, the mean of its CPUs, and has no rate") {
+    Counts counts(layout_of(2, AggrMode::all, {{.event = "margin", .unit = "C", .reading = true}}));
+    Accumulator accumulator(2);
+    const auto read = [&](std::uint64_t time, std::uint64_t first, std::uint64_t second) {
+        for (std::size_t cpu = 0; cpu < 2; ++cpu) {
+            const std::array<std::uint64_t, 1> margin{cpu == 0 ? first : second};
+            const auto difference = accumulator.add(
+                cpu, {.time = time, .enabled = time, .running = time, .counts = margin});
+            if (difference) counts.add(cpu, *difference);
+        }
+    };
+    read(100, 41, 50);
+    read(200, 40, 60);
+    counts.add_up();
+    CHECK(counts.value(counts.at(0, 0), 0) == 50);
+    CHECK_FALSE(counts.rate(counts.at(0, 0), 0));
+}
+
+TEST_CASE("Adding a snapshot allocates nothing once each member was read") {
+    Counts counts(layout_of(2));
+    Accumulator accumulator(2);
+    const auto first = snapshot({frame(0, 100, 0), frame(1, 100, 0)});
+    const auto second = snapshot({frame(0, 200, 5), frame(1, 200, 5)});
+    const auto third = snapshot({frame(0, 300, 9), frame(1, 300, 9)});
+    accumulator.add(counts, first);
+    accumulator.add(counts, second);
+    const metagroup::test::AllocationCounter allocations;
+    accumulator.add(counts, third);
+    counts.add_up();
+    CHECK(allocations.count() == 0);
+}
+
+TEST_CASE("The counts of a gap are divided among the intervals that it covers") {
+    metagroup::Intervals intervals(layout_of(2), 0, 100);
+    const std::array<std::uint64_t, 2> little{100, 100}, much{350, 350};
+    for (std::uint64_t time = 0; time < 400; time += 100)
+        intervals.add(0, {.from = time, .since = time, .to = time + 100, .counts = little});
+    CHECK(intervals.take() == nullptr);  // the other one is late
+    intervals.add(1, {.from = 0, .since = 0, .to = 350, .counts = much});
+    for (int interval = 0; interval < 3; ++interval) {
+        const Counts* counts = intervals.take();
+        REQUIRE(counts != nullptr);
+        CHECK(counts->at(0, 0).count == 200);
+        CHECK(counts->at(0, 0).complete());
+        CHECK(intervals.taken_until() == static_cast<std::uint64_t>(interval + 1) * 100);
+    }
+    CHECK(intervals.take() == nullptr);
+    const Counts* last = intervals.take(UINT64_MAX);
+    REQUIRE(last != nullptr);
+    CHECK(last->at(0, 0).count == 150);
+}
+
+TEST_CASE("An interval in which a counter was seen for less than half of it says so") {
+    metagroup::Intervals intervals(layout_of(2), 0, 100);
+    const std::array<std::uint64_t, 2> counts{10, 10};
+    intervals.add(0, {.from = 0, .since = 0, .to = 100, .counts = counts});
+    intervals.add(1, {.from = 0, .since = 0, .to = 40, .counts = counts});
+    const Counts* interval = intervals.take(UINT64_MAX);
+    REQUIRE(interval != nullptr);
+    CHECK(interval->at(0, 0).counted == 2);
+    CHECK(interval->at(0, 0).whole() == 1);
+    CHECK_FALSE(interval->at(0, 0).complete());
+}
+
+TEST_CASE("The numbers in a recording do not decide how many intervals are kept") {
+    metagroup::Intervals intervals(layout_of(1), 0, 1);
+    const std::array<std::uint64_t, 2> counts{10, 10};
+    intervals.add(0, {.from = 0, .since = 0, .to = UINT64_MAX / 2, .counts = counts});
+    const Counts* interval = intervals.take();
+    REQUIRE(interval != nullptr);
+    CHECK(interval->at(0, 0).count == 10);
+    CHECK(intervals.take() == nullptr);
+}
