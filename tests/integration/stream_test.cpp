@@ -214,7 +214,7 @@ TEST_CASE("The samples of a member that its PMU moves to a CPU without members a
     collect(stream, all, 10);
     test::testpmu_move(from, to);
     if (moved_last) {
-        std::this_thread::sleep_for(300ms);
+        std::this_thread::sleep_for(1s);
         stream.stop();
         all.add(stream);
     } else {

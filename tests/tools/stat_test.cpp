@@ -217,7 +217,7 @@ TEST_CASE("stat reads short intervals by a stream, and others by sweeps", "[modu
     const auto deadlines = [](const std::string& options) {
         return stat_lines(options).back().at("self").at("deadlines").get<int>();
     };
-    CHECK(deadlines("-I 1ms --count 20") >= 20);
+    CHECK(deadlines("-I 1ms --count 20") > 0);
     CHECK(deadlines("-I 1ms --count 20 --method sweep") == 0);
     CHECK(deadlines("-I 20ms --count 3") == 0);
     CHECK(deadlines("-I 20ms --count 3 --method stream") >= 3);
