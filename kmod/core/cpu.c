@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/bits.h>
+#include <linux/errno.h>
+#include <linux/irqflags.h>
+#include <linux/ktime.h>
+#include <linux/limits.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/smp.h>
+
+#include "core/cpu.h"
+#include "stream/sample.h"
+
+/**
+ * mg_cpus_init - allocate the state of all CPUs
+ * @cpus:	zeroed
+ *
+ * Context: Process context, may sleep.
+ * Return: 0 or -ENOMEM. mg_cpus_destroy() may be called in either case.
+ */
+int mg_cpus_init(struct mg_cpus *cpus)
+{
+	unsigned int cpu;
+
+	/* Memory of a power of two is aligned as each struct mg_cpu has to be. */
+	cpus->on_cpu = kvcalloc(roundup_pow_of_two(nr_cpu_ids),
+				sizeof(*cpus->on_cpu), GFP_KERNEL_ACCOUNT);
+	if (!cpus->on_cpu ||
+	    !zalloc_cpumask_var(&cpus->running, GFP_KERNEL_ACCOUNT) ||
+	    !zalloc_cpumask_var(&cpus->mask, GFP_KERNEL_ACCOUNT))
+		return -ENOMEM;
+	for (cpu = 0; cpu < nr_cpu_ids; cpu++) {
+		raw_spin_lock_init(&cpus->on_cpu[cpu].lock);
+		cpus->on_cpu[cpu].max_room = U32_MAX;
+	}
+	return 0;
+}
+
+/**
+ * mg_cpus_destroy - free the state of all CPUs
+ * @cpus:	no other user is left
+ */
+void mg_cpus_destroy(struct mg_cpus *cpus)
+{
+	free_cpumask_var(cpus->mask);
+	free_cpumask_var(cpus->running);
+	kvfree(cpus->on_cpu);
+}
+
+/**
+ * mg_cpus_add - add a member behind the others on a CPU
+ * @cpus:	the CPUs
+ * @member:	the member; on no list
+ * @cpu:	the CPU
+ *
+ * Context: mg_group.mutex is held. Takes mg_cpu.lock.
+ */
+void mg_cpus_add(struct mg_cpus *cpus, struct mg_member *member, int cpu)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[cpu];
+	struct mg_member **link = &on_cpu->first;
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	while (*link)
+		link = &(*link)->next;
+	member->next = NULL;
+	WRITE_ONCE(*link, member);	/* mg_quiet_enter() reads it without the lock */
+	on_cpu->sample_room += mg_sample_room(member);
+	raw_spin_unlock_irq(&on_cpu->lock);
+
+	member->cpu = cpu;
+	on_cpu->nr_events += member->plan->capacity;
+	cpumask_set_cpu(cpu, cpus->mask);
+	cpumask_set_cpu(cpu, cpus->running);
+}
+
+/**
+ * mg_cpus_remove - remove a member from the list of its CPU
+ * @cpus:	the CPUs
+ * @member:	the member
+ *
+ * Context: mg_group.mutex is held. Takes mg_cpu.lock.
+ */
+void mg_cpus_remove(struct mg_cpus *cpus, struct mg_member *member)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[member->cpu];
+	struct mg_member **link = &on_cpu->first;
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	while (*link != member)
+		link = &(*link)->next;
+	WRITE_ONCE(*link, member->next);
+	on_cpu->sample_room -= mg_sample_room(member);
+	raw_spin_unlock_irq(&on_cpu->lock);
+	on_cpu->nr_events -= member->plan->capacity;
+
+	if (!on_cpu->first) {
+		cpumask_clear_cpu(member->cpu, cpus->mask);
+		cpumask_clear_cpu(member->cpu, cpus->running);
+	}
+}
+
+/**
+ * mg_cpus_replace - put another member in the place of one
+ * @cpus:	the CPUs
+ * @old:	the one
+ * @new:	the other member, whose counter is of the same CPU; on no list
+ *
+ * Context: mg_group.mutex is held. Takes mg_cpu.lock.
+ */
+void mg_cpus_replace(struct mg_cpus *cpus, struct mg_member *old, struct mg_member *new)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[old->cpu];
+	struct mg_member **link = &on_cpu->first;
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	while (*link != old)
+		link = &(*link)->next;
+	new->next = old->next;
+	WRITE_ONCE(*link, new);
+	on_cpu->sample_room += mg_sample_room(new);
+	on_cpu->sample_room -= mg_sample_room(old);
+	raw_spin_unlock_irq(&on_cpu->lock);
+
+	new->cpu = old->cpu;
+	on_cpu->nr_events += new->plan->capacity;
+	on_cpu->nr_events -= old->plan->capacity;
+	cpumask_set_cpu(new->cpu, cpus->running);
+}
+
+/**
+ * mg_cpus_replace_plan - give a member a plan of another capacity
+ * @cpus:	the CPUs
+ * @member:	the member; its old plan is freed
+ * @plan:	the new plan
+ *
+ * Context: mg_group.mutex is held, no handler runs. Takes mg_cpu.lock.
+ */
+void mg_cpus_replace_plan(struct mg_cpus *cpus, struct mg_member *member,
+			  struct mg_plan *plan)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[member->cpu];
+	struct mg_plan *old = member->plan;
+
+	raw_spin_lock_irq(&on_cpu->lock);	/* the CPU may use it at any time */
+	on_cpu->sample_room -= mg_sample_room(member);
+	member->plan = plan;
+	on_cpu->sample_room += mg_sample_room(member);
+	raw_spin_unlock_irq(&on_cpu->lock);
+	on_cpu->nr_events += plan->capacity - old->capacity;
+	mg_plan_free(old);
+	mg_member_unwrite(member);
+}
+
+/**
+ * mg_cpus_replace_counter - give a member other events of the same number
+ * @cpus:	the CPUs
+ * @member:	the member, whose CPU was offline; its old plan is freed
+ * @counter:	the new counter; the reference to it and to the old one change hands
+ * @plan:	its plan
+ *
+ * Context: mg_group.mutex is held, no handler runs. Takes mg_cpu.lock.
+ */
+void mg_cpus_replace_counter(struct mg_cpus *cpus, struct mg_member *member,
+			     struct mg_counter *counter, struct mg_plan *plan)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[member->cpu];
+	struct mg_plan *old = member->plan;
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	member->plan = plan;
+	member->counter = counter;
+	member->view->generation++;
+	raw_spin_unlock_irq(&on_cpu->lock);
+	mg_plan_free(old);
+	mg_member_unwrite(member);
+}
+
+/* Results of reading all members of a CPU. */
+#define MG_SOME_FAILED		BIT(0)	/* a member could not be read */
+#define MG_SOME_NEED_CPU	BIT(1)	/* a member can be read by this CPU only */
+
+/*
+ * Read all members of this CPU, interrupts off. All callers that read the CPU they
+ * run on use it: the handler of a broadcast, with a @sink; the way to idle, with a
+ * @budget, where the loop ends at the first failure; and a stream, with a @ring.
+ */
+static __always_inline unsigned int mg_cpu_read_local(const struct mg_cpu *on_cpu, int cpu,
+						      const struct mg_now *now,
+						      const struct mg_sink *sink,
+						      struct mg_budget *budget,
+						      struct mg_ring *ring)
+{
+	struct mg_member *member;
+	unsigned int result = 0;
+	int ret;
+
+	for (member = on_cpu->first; member; member = member->next) {
+		if (ring)
+			ret = mg_sample_local(member, cpu, now, ring);
+		else
+			ret = mg_read_local(member, cpu, now, sink, budget);
+		if (likely(ret == MG_SCOPE_CPU)) {
+			result |= MG_SOME_NEED_CPU;
+		} else if (ret < 0) {
+			result |= MG_SOME_FAILED;
+			if (budget)
+				break;
+		}
+	}
+	return result;
+}
+
+/*
+ * The sweeping task takes CLOCK_MONOTONIC and perf_clock() at the same time, so
+ * that handlers read one clock only. perf_clock() may differ between CPUs: a time
+ * that is not within @window after the begin of the sweep is replaced.
+ */
+static __always_inline struct mg_now mg_now_in_sweep(const struct mg_cpus *cpus, int cpu)
+{
+	struct mg_now now;
+
+	now.perf = mg_perf_clock(cpu);
+	now.mono = now.perf + cpus->clock_offset;
+	if (unlikely(now.mono - cpus->begin > cpus->window))
+		now.mono = ktime_get_ns();
+	return now;
+}
+
+/**
+ * mg_cpu_read - read all members of this CPU during a broadcast
+ * @info:	struct mg_cpus of their meta-group
+ *
+ * Writes only frames and plans of this CPU's members, apart from @running and
+ * @needs_retry. The sweeping task may continue, and free @info, as soon as it
+ * sees @done.
+ *
+ * Context: Interrupts are off: an IPI, or a direct call on the CPU of the
+ * sweeping task. Takes ctx->lock.
+ */
+void mg_cpu_read(void *info)
+{
+	struct mg_cpus *cpus = info;
+	int cpu = smp_processor_id();
+	struct mg_cpu *on_cpu = &cpus->on_cpu[cpu];
+	unsigned int result;
+
+	on_cpu->now = mg_now_in_sweep(cpus, cpu);
+	result = mg_cpu_read_local(on_cpu, cpu, &on_cpu->now, &cpus->sink, NULL, NULL);
+	if (unlikely(result & MG_SOME_FAILED))
+		WRITE_ONCE(cpus->needs_retry, true);
+	if (unlikely(!(result & MG_SOME_NEED_CPU)))
+		cpumask_clear_cpu(cpu, cpus->running);
+
+	/* Pairs with the smp_cond_load_acquire() of mg_sweep_wait(). */
+	smp_store_release(&on_cpu->done, cpus->round);
+}
+
+/**
+ * mg_cpu_read_remote - read the members of a CPU without interrupting it
+ * @cpus:	the CPUs
+ * @cpu:	the CPU
+ * @skip:	the CPU is not interrupted in this sweep
+ *
+ * A member that needs its CPU is SKIPPED if @skip is set. Otherwise the CPU is
+ * added to @running, so that this sweep interrupts it.
+ *
+ * Context: mg_group.mutex is held. Takes ctx->lock.
+ */
+void mg_cpu_read_remote(struct mg_cpus *cpus, int cpu, bool skip)
+{
+	struct mg_member *member;
+	struct mg_now now;
+	int ret;
+
+	for (member = cpus->on_cpu[cpu].first; member; member = member->next) {
+		local_irq_disable();
+		now = mg_now_of(cpu);
+		ret = mg_read_remote(member, cpu, &now, &cpus->sink);
+		local_irq_enable();
+
+		if (ret >= 0)
+			continue;
+		if (ret == -EBUSY && skip) {
+			mg_sink_record(&cpus->sink, member)->status = PERF_METAGROUP_SKIPPED;
+			member->error = 0;
+		} else if (skip || (ret != -EBUSY && ret != -EAGAIN)) {
+			cpus->needs_retry = true;
+		} else {
+			cpumask_set_cpu(cpu, cpus->running);
+			return;
+		}
+	}
+}
+
+/**
+ * mg_cpu_idle_refresh - bring the counts of this CPU up to date before it idles
+ * @on_cpu:	this CPU; its lock is held
+ * @budget:	what the CPU may still do, for all meta-groups; reduced
+ *
+ * Context: Interrupts are off. Takes ctx->lock.
+ * Return: true if all counts will stay as they are while the CPU is idle.
+ */
+bool mg_cpu_idle_refresh(struct mg_cpu *on_cpu, struct mg_budget *budget)
+{
+	int cpu = smp_processor_id();
+
+	on_cpu->idle_now = mg_now_of(cpu);
+	return !(mg_cpu_read_local(on_cpu, cpu, &on_cpu->idle_now, NULL, budget, NULL) &
+		 MG_SOME_FAILED);
+}
+
+/**
+ * mg_cpu_read_idle - read members as mg_cpu_idle_refresh() has left them
+ * @cpus:	the CPUs
+ * @cpu:	the CPU, idle or not
+ *
+ * Context: mg_group.mutex is held. Takes ctx->lock.
+ * Return: true if the CPU was idle throughout and its records are up to date.
+ * Otherwise they are to be written again.
+ */
+bool mg_cpu_read_idle(struct mg_cpus *cpus, int cpu)
+{
+	struct mg_cpu *on_cpu = &cpus->on_cpu[cpu];
+	struct mg_now now, idle_now;
+	struct mg_member *member;
+	u32 seq;
+	int ret;
+
+	/* Pairs with the smp_store_release() of mg_quiet_enter(). */
+	seq = smp_load_acquire(&on_cpu->idle_seq);
+	if (!(seq & 1))
+		return false;
+	/* If @idle_now changes meanwhile, so does @idle_seq. */
+	idle_now = data_race(on_cpu->idle_now);
+	/* A sweep has interrupted the CPU since: newer counts have been returned. */
+	if ((s64)(idle_now.mono - on_cpu->now.mono) < 0)
+		return false;
+
+	for (member = on_cpu->first; member; member = member->next) {
+		local_irq_disable();
+		now = mg_now_of(cpu);
+		ret = mg_read_idle(member, &now, &idle_now, &cpus->sink);
+		local_irq_enable();
+		if (ret < 0)
+			return false;
+		member->error = 0;
+	}
+
+	smp_rmb();	/* pairs with the smp_wmb() of mg_cpu_idle_invalidate() */
+	return READ_ONCE(on_cpu->idle_seq) == seq;
+}
+
+/**
+ * mg_cpu_sample - read all members of this CPU into its ring
+ * @on_cpu:	this CPU; its lock is held
+ * @cpu:	its number
+ * @now:	current time
+ * @ring:	has room for @sample_room bytes
+ *
+ * Context: Interrupts are off. Takes ctx->lock.
+ * Return: true if all members could be read.
+ */
+bool mg_cpu_sample(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *now,
+		   struct mg_ring *ring)
+{
+	return !(mg_cpu_read_local(on_cpu, cpu, now, NULL, NULL, ring) & MG_SOME_FAILED);
+}
+
+/**
+ * mg_cpu_sample_lost - append records of lost samples for all members of a CPU
+ * @on_cpu:	the CPU; its lock is held
+ * @cpu:	its number
+ * @now:	current time
+ * @ring:	ring of that CPU, which has room for @sample_room bytes
+ * @lost:	number of deadlines
+ *
+ * Context: Interrupts are off.
+ */
+void mg_cpu_sample_lost(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *now,
+			struct mg_ring *ring, u64 lost)
+{
+	const struct mg_member *member;
+
+	for (member = on_cpu->first; member; member = member->next)
+		mg_sample_lost(member, cpu, now, ring, lost);
+}

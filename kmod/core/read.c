@@ -1,0 +1,266 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/compiler.h>
+#include <linux/errno.h>
+#include <linux/minmax.h>
+#include <linux/smp.h>
+
+#include "core/read.h"
+#include "set/perf_kernel.h"
+
+/*
+ * Functions named mg_update_* bring the counts of a member up to date and set
+ * @status. They hold ctx->lock, and return what is described in read.h.
+ */
+
+/* A group that does not count. perf has updated its counts when it stopped. */
+static int mg_update_inactive(const struct mg_member *member, enum mg_place place, u32 *status)
+{
+	struct mg_plan *plan = member->plan;
+	int err;
+
+	/* It may have arrived on another CPU, where it does not count either. */
+	if (place == MG_MOVING || mg_counter_cpu(member->counter) != member->cpu)
+		return -EAGAIN;
+
+	*status = mg_event_status(plan->leader, place);
+	if (*status == PERF_METAGROUP_ERROR)
+		return MG_SCOPE_ANY;
+	err = place == MG_INSTALLED ? mg_plan_update(plan) : mg_plan_make(plan, place);
+	return err ?: MG_SCOPE_ANY;
+}
+
+/* A group that does not count on this CPU. */
+static int mg_update_elsewhere(const struct mg_member *member,
+			       const struct perf_event_context *ctx, u32 *status)
+{
+	struct mg_plan *plan = member->plan;
+	enum mg_place place = mg_event_place(plan->leader, ctx);
+	int err;
+
+	if (place != MG_INSTALLED || !mg_event_is_active(plan->leader))
+		return mg_update_inactive(member, place, status);
+
+	/* It was moved, and counts on another CPU since. */
+	if (mg_counter_cpu(member->counter) != member->cpu)
+		return -EAGAIN;
+	err = mg_plan_update(plan);
+	if (err)
+		return err;
+	if (plan->scope == MG_SCOPE_CPU ||
+	    (plan->scope == MG_SCOPE_TOPOLOGY && !mg_event_in_scope(plan->leader)))
+		return -EBUSY;
+	*status = PERF_METAGROUP_OK;
+	return mg_refresh(plan) ?: plan->scope;
+}
+
+/**
+ * mg_update_any - bring the counts of a member in any state up to date
+ * @member:	the member
+ * @ctx:	the context that mg_plan_lock() has locked
+ * @cpu:	this CPU, or MG_OTHER_CPU
+ * @status:	result: PERF_METAGROUP_OK, ...
+ *
+ * Context: ctx->lock is held, interrupts are off.
+ * Return: see read.h.
+ */
+int mg_update_any(const struct mg_member *member, struct perf_event_context *ctx,
+		  int cpu, u32 *status)
+{
+	struct mg_plan *plan = member->plan;
+	int err;
+
+	if (member->view)
+		return mg_view_update(member->view, plan, ctx, cpu, status);
+	if (!mg_counts_on(plan, cpu))
+		return mg_update_elsewhere(member, ctx, status);
+	err = mg_plan_update(plan);
+	if (err)
+		return err;
+	*status = PERF_METAGROUP_OK;
+	return mg_refresh(plan) ?: plan->scope;
+}
+
+/* Write a record without a payload. */
+static void mg_write_void(struct mg_member *member, const struct mg_sink *sink, u32 status,
+			  const struct mg_now *now)
+{
+	struct perf_metagroup_record *record = mg_sink_record(sink, member);
+
+	member->written[sink->copy] = MG_NOTHING_WRITTEN;
+	if (member->view)
+		mg_sink_set_record(record)->generation = member->view->generation;
+	record->cpu = member->cpu;
+	record->size = 0;
+	record->status = status;
+	record->time = now->mono;
+}
+
+static void mg_write_record(struct mg_member *member, const struct mg_sink *sink, u32 status,
+			    const struct mg_now *now, const struct perf_event_context *ctx)
+{
+	struct perf_metagroup_record *record = mg_sink_record(sink, member);
+	const struct mg_plan *plan = member->plan;
+	u64 *payload = (void *)record + member->counter->record_size;
+
+	if (status == PERF_METAGROUP_ERROR) {
+		mg_write_void(member, sink, status, now);
+		return;
+	}
+	/* Events may leave a dissolved group without a new generation. */
+	if (member->written[sink->copy] != plan->generation ||
+	    mg_status_is_dissolved(status)) {
+		record->cpu = member->cpu;
+		record->size = mg_payload_size(member->counter, plan->nr_events);
+		mg_plan_write_constants(plan, payload);
+		member->written[sink->copy] = plan->generation;
+	}
+	record->status = status;
+	record->time = now->mono;
+	mg_write_payload(plan, ctx, now->perf, payload);
+	if (member->view) {
+		mg_view_apply(member->view, plan, status, payload);
+		mg_sink_set_record(record)->generation = member->view->generation;
+	}
+}
+
+/**
+ * mg_read_failed - mark the record of a member STALE
+ * @member:	the member
+ * @now:	current time
+ * @sink:	where its record is
+ * @err:	why it cannot be read
+ *
+ * Context: ctx->lock is held, interrupts are off.
+ * Return: @err.
+ */
+int mg_read_failed(struct mg_member *member, const struct mg_now *now,
+		   const struct mg_sink *sink, int err)
+{
+	mg_write_void(member, sink, PERF_METAGROUP_STALE, now);
+	/* The next success is then in mg_read_any(), which clears the error. */
+	mg_member_unwrite(member);
+	member->error = err;
+	return err;
+}
+
+/**
+ * mg_read_any - read a member in any state
+ * @member:	the member
+ * @ctx:	the context that mg_plan_lock() has locked
+ * @cpu:	this CPU, or MG_OTHER_CPU
+ * @now:	current time
+ * @sink:	where its record is
+ *
+ * Context: ctx->lock is held, interrupts are off.
+ * Return: see read.h.
+ */
+noinline int mg_read_any(struct mg_member *member, struct perf_event_context *ctx,
+			 int cpu, const struct mg_now *now, const struct mg_sink *sink)
+{
+	u32 status;
+	int ret;
+
+	ret = mg_update_any(member, ctx, cpu, &status);
+	if (ret < 0)
+		return mg_read_failed(member, now, sink, ret);
+	mg_write_record(member, sink, status, now, ctx);
+	member->error = 0;
+	return ret;
+}
+
+/**
+ * mg_read_remote - read a member without interrupting its CPU
+ * @member:	the member
+ * @cpu:	its CPU
+ * @now:	current time
+ * @sink:	where its record is
+ *
+ * Context: Interrupts are off. Takes ctx->lock.
+ * Return: see read.h.
+ */
+int mg_read_remote(struct mg_member *member, int cpu, const struct mg_now *now,
+		   const struct mg_sink *sink)
+{
+	struct perf_event_context *ctx = mg_plan_lock(member->plan);
+	int ret;
+
+	/* A member that was moved to this CPU no longer belongs to @cpu. */
+	ret = mg_read_any(member, ctx, smp_processor_id() == cpu ? cpu : MG_OTHER_CPU, now, sink);
+	mg_plan_unlock(ctx);
+	return ret;
+}
+
+/**
+ * mg_read_idle - read a member of an idle CPU from its memory
+ * @member:	the member
+ * @now:	current time, for counts that need no refresh
+ * @idle_now:	when the CPU entered idle, for counts that it refreshed then
+ * @sink:	where the record is
+ *
+ * Context: Interrupts are off. Takes ctx->lock.
+ * Return: see read.h. After an error, the record is not up to date.
+ */
+int mg_read_idle(struct mg_member *member, const struct mg_now *now,
+		 const struct mg_now *idle_now, const struct mg_sink *sink)
+{
+	struct mg_plan *plan = member->plan;
+	struct perf_event_context *ctx = mg_plan_lock(plan);
+	u32 status = PERF_METAGROUP_OK;
+	int ret;
+
+	ret = mg_update_any(member, ctx, MG_OTHER_CPU, &status);
+	if (ret == -EBUSY && mg_counts_on(plan, member->cpu)) {
+		/* Another event of a set may be OFFLINE. */
+		if (status == PERF_METAGROUP_OK)
+			status = PERF_METAGROUP_IDLE;
+		now = idle_now;
+		ret = MG_SCOPE_CPU;
+	}
+	if (ret >= 0)
+		mg_write_record(member, sink, status, now, ctx);
+	mg_plan_unlock(ctx);
+	return ret;
+}
+
+static int mg_idle_spend(const struct mg_plan *plan, struct mg_budget *budget)
+{
+	if (!plan->idle_stable)
+		return -EBUSY;
+	if (plan->nr_reads > budget->events)
+		return -ENOSPC;
+	budget->events -= plan->nr_reads;
+	return 0;
+}
+
+static int mg_idle_refresh_kernel(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+				  struct mg_budget *budget)
+{
+	u32 status;
+
+	return mg_idle_spend(plan, budget) ?:
+		min(mg_kernel_refresh(plan, ctx, cpu, &status), 0);
+}
+
+/**
+ * mg_idle_refresh - bring event->count up to date on the way to idle
+ * @plan:	plan of the member
+ * @ctx:	the context that mg_plan_lock() has locked
+ * @cpu:	this CPU
+ * @budget:	what the CPU may still do; reduced
+ *
+ * Context: ctx->lock is held, interrupts are off.
+ * Return: 0, also for a group that does not count; -EBUSY if its counts go on
+ * while the CPU is idle; see read.h.
+ */
+int mg_idle_refresh(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
+		    struct mg_budget *budget)
+{
+	if (!budget->members)
+		return -ENOSPC;
+	budget->members--;
+	if (plan->counter->kernel)
+		return mg_idle_refresh_kernel(plan, ctx, cpu, budget);
+	if (!mg_counts_on(plan, cpu))
+		return 0;
+	return mg_plan_update(plan) ?: mg_idle_spend(plan, budget) ?: mg_refresh(plan);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Calls on each CPU when it enters and leaves idle.
+ */
+#ifndef MG_IDLE_H
+#define MG_IDLE_H
+
+#include <linux/list.h>
+
+#include "core/read.h"
+
+/**
+ * struct mg_idle - called by each CPU when it enters and leaves idle
+ * @list:	entry in the list of all; mg_idle_mutex
+ * @enter:	called with interrupts off; reduces the budget of the CPU; constant
+ * @exit:	called with interrupts on or off; constant
+ *
+ * Both are called on the CPU itself.
+ */
+struct mg_idle {
+	struct list_head list;
+	void (*enter)(struct mg_idle *idle, unsigned int cpu, struct mg_budget *budget);
+	void (*exit)(struct mg_idle *idle, unsigned int cpu);
+};
+
+void mg_idle_init(struct mg_idle *idle,
+		  void (*enter)(struct mg_idle *idle, unsigned int cpu,
+				struct mg_budget *budget),
+		  void (*exit)(struct mg_idle *idle, unsigned int cpu));
+int mg_idle_join(struct mg_idle *idle);
+bool mg_idle_leave(struct mg_idle *idle);
+void mg_idle_exit(void);
+
+#endif /* MG_IDLE_H */

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef MG_CONTROL_H
+#define MG_CONTROL_H
+
+#include <linux/types.h>
+
+#include "set/view.h"
+
+struct cpumask;
+struct mg_group;
+
+/**
+ * struct mg_control - members of sets that are controlled together
+ * @op:		what is done
+ * @first:	number of the first member
+ * @last:	number of the last member
+ * @cpus:	only members on these CPUs; NULL for all
+ * @members:	result: number of members
+ * @interrupted: result: number of CPUs that were interrupted
+ * @begin:	result: CLOCK_MONOTONIC before the first CPU was interrupted
+ * @end:	result: CLOCK_MONOTONIC after the last one was done
+ * @skew:	result: newest minus oldest time of a CPU
+ */
+struct mg_control {
+	enum mg_view_op op;
+	u32 first;
+	u32 last;
+	const struct cpumask *cpus;
+	u32 members;
+	u32 interrupted;
+	u64 begin;
+	u64 end;
+	u64 skew;
+};
+
+void mg_control_sets(struct mg_group *group, struct mg_control *control);
+int mg_control_all(struct mg_group *group, unsigned int perf_cmd, u32 *interrupted);
+
+#endif /* MG_CONTROL_H */

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef MG_FOLLOW_H
+#define MG_FOLLOW_H
+
+#include <linux/atomic.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+
+#include "set/perf_kernel.h"
+
+struct mg_group;
+struct mg_spec;
+
+/**
+ * struct mg_reopen - a member whose events are opened anew
+ * @id:		its number
+ * @cpu:	its CPU
+ * @shown_id:	identifier of its leader
+ * @format:	read_format of its payload
+ * @spec:	its events; a reference; NULL if there is no member
+ * @counter:	the new counter, then the old one; a reference, or NULL
+ * @plan:	the plan of the new counter, until the member has it; or NULL
+ * @err:	why it could not be opened, or 0
+ * @failure:	the cause
+ */
+struct mg_reopen {
+	u32 id;
+	int cpu;
+	u64 shown_id;
+	u64 format;
+	struct mg_spec *spec;
+	struct mg_counter *counter;
+	struct mg_plan *plan;
+	int err;
+	struct mg_failure failure;
+};
+
+/**
+ * struct mg_follow - opens events of sets anew when their CPU comes online
+ * @group:	the meta-group, which outlives it; constant
+ * @hotplug:	entry in the list of the hotplug state
+ * @work:	opens the events
+ * @reopen:	the member that it is at; used by @work only
+ * @tries:	times that another task has had the mutex, up to 4; used by @work only
+ * @round:	number of CPUs that have come online so far, so that each member is
+ *		tried once for each; atomic
+ */
+struct mg_follow {
+	struct mg_group *group;
+	struct hlist_node hotplug;
+	struct delayed_work work;
+	struct mg_reopen reopen;
+	unsigned int tries;
+	atomic_t round;
+};
+
+struct mg_follow *mg_follow_create(struct mg_group *group);
+void mg_follow_destroy(struct mg_follow *follow);
+void mg_follow_update(struct mg_follow *follow);
+
+int mg_follow_init(void);
+void mg_follow_exit(void);
+
+#endif /* MG_FOLLOW_H */

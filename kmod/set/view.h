@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The view of a member on its kernel events: the difference to a baseline, or,
+ * while it is stopped, fixed values. The events go on counting.
+ */
+#ifndef MG_VIEW_H
+#define MG_VIEW_H
+
+#include <linux/types.h>
+
+#include "set/perf_kernel.h"
+#include "set/spec.h"
+
+struct mg_limit;
+
+/**
+ * enum mg_view_op - what is done to a view
+ * @MG_VIEW_START:	it goes on from what it shows
+ * @MG_VIEW_STOP:	it goes on to show the same
+ * @MG_VIEW_RESET:	its counts are 0, and its times go on
+ */
+enum mg_view_op {
+	MG_VIEW_START = PERF_METAGROUP_START,
+	MG_VIEW_STOP = PERF_METAGROUP_STOP,
+	MG_VIEW_RESET = PERF_METAGROUP_RESET,
+};
+
+/**
+ * struct mg_view - what a member shows of its kernel events
+ * @stopped:	@enabled, @running and @counts are shown; else they are what is
+ *		subtracted
+ * @enabled:	total_time_enabled
+ * @running:	total_time_running
+ * @counts:	counts, one for each event
+ * @ids:	identifiers, one for each event; constant
+ * @last:	times and counts of the events when they were last read, or controlled, on
+ *		their CPU; used if a PMU may move them to another one; ctx->lock
+ * @generation:	how often the events have been opened anew
+ * @spec:	what the events count; a reference, constant
+ * @follow:	they are opened anew when their CPU comes online; constant
+ * @limit:	that of the user who has opened the set; a use, or NULL; constant
+ * @round:	of the last attempt, see mg_follow.round; mg_group.mutex
+ * @error:	result of the last attempt; mg_group.mutex
+ * @failure:	its cause; mg_group.mutex
+ * @payload:	scratch
+ *
+ * All but the last ones are written on the CPU of the events with interrupts off,
+ * or, while it is offline, with mg_group.mutex held. Read likewise.
+ */
+struct mg_view {
+	bool stopped;
+	u64 enabled;
+	u64 running;
+	u64 *counts;
+	u64 *ids;
+	u64 *last;
+	u32 generation;
+	struct mg_spec *spec;
+	bool follow;
+	struct mg_limit *limit;
+	u32 round;
+	int error;
+	struct mg_failure failure;
+	u64 payload[];
+};
+
+struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec,
+			       bool follow);
+void mg_view_destroy(struct mg_view *view);
+int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
+		   struct perf_event_context *ctx, int cpu, u32 *status);
+void mg_view_apply(struct mg_view *view, const struct mg_plan *plan, u32 status, u64 *payload);
+void mg_view_describe(const struct mg_view *view, struct mg_event_info *info, u64 *ids,
+		      u32 max_ids);
+void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_view_op op,
+		     int cpu, u64 clock);
+
+#endif /* MG_VIEW_H */
