@@ -6,8 +6,8 @@
 #ifndef MG_SAMPLE_H
 #define MG_SAMPLE_H
 
+#include <linux/build_bug.h>
 #include <linux/compiler.h>
-#include <linux/minmax.h>
 #include <linux/perf_event.h>
 #include <linux/types.h>
 
@@ -55,13 +55,14 @@ struct mg_lost_samples {
 
 /*
  * Bytes that a member of @capacity events may need in a ring for one deadline, and
- * for those lost before. A deadline at which it cannot be read is a record of its own.
+ * for those lost before. A deadline at which it cannot be read is a record of its own,
+ * which is no larger than a sample.
  */
 static inline u32 mg_sample_room_of(const struct mg_counter *counter, u32 capacity)
 {
-	u32 sample = sizeof(struct mg_sample) + mg_payload_size(counter, capacity);
-
-	return sizeof(struct mg_lost_samples) + max_t(u32, sample, sizeof(struct mg_lost_samples));
+	static_assert(sizeof(struct mg_lost_samples) <= sizeof(struct mg_sample) + sizeof(u64));
+	return sizeof(struct mg_lost_samples) + sizeof(struct mg_sample) +
+	       mg_payload_size(counter, capacity);
 }
 
 static inline u32 mg_sample_room(const struct mg_member *member)
