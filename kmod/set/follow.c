@@ -24,9 +24,9 @@
 static enum cpuhp_state mg_follow_hotplug;	/* constant */
 static struct workqueue_struct *mg_follow_wq;	/* constant */
 
-static bool mg_is_to_be_opened(const struct mg_member *member, u32 round)
+static bool mg_is_to_be_opened(const struct mg_member *member)
 {
-	return member->view && member->view->follow && member->view->round != round &&
+	return member->view && member->view->follow &&
 	       !READ_ONCE(member->view->spec->revoked) && cpu_online(member->cpu) &&
 	       mg_kernel_presence(member->counter) == PERF_METAGROUP_OFFLINE;
 }
@@ -47,20 +47,26 @@ static void mg_follow_revoke(const struct mg_frames *frames)
 	}
 }
 
-/* Find the next member to be opened in this round. */
+/* Find the next member to be opened in this round. Numbers of members ascend. */
 static bool mg_follow_next(struct mg_follow *follow)
 {
 	const struct mg_frames *frames = &follow->group->frames;
-	u32 round = atomic_read(&follow->round);
+	int round = atomic_read(&follow->round);
 	u32 i;
 
-	mg_follow_revoke(frames);
+	if (follow->begun != round) {
+		follow->begun = round;
+		follow->next = 0;
+		mg_follow_revoke(frames);
+	}
 	for (i = 0; i < frames->nr_members; i++) {
 		struct mg_member *member = frames->members[i];
 
-		if (!mg_is_to_be_opened(member, round))
+		if (member->id < follow->next)
 			continue;
-		member->view->round = round;
+		follow->next = member->id + 1;
+		if (!mg_is_to_be_opened(member))
+			continue;
 		kref_get(&member->view->spec->refs);
 		follow->reopen = (struct mg_reopen){
 			.id = member->id,

@@ -42,6 +42,8 @@ struct mg_reopen {
  * @work:	opens the events
  * @reopen:	the member that it is at; used by @work only
  * @tries:	times that another task has had the mutex, up to 4; used by @work only
+ * @begun:	the @round that it is at; used by @work only
+ * @next:	number of the first member that was not tried in it; used by @work only
  * @round:	number of CPUs that have come online so far, so that each member is
  *		tried once for each; atomic
  */
@@ -51,6 +53,8 @@ struct mg_follow {
 	struct delayed_work work;
 	struct mg_reopen reopen;
 	unsigned int tries;
+	int begun;
+	u32 next;
 	atomic_t round;
 };
 

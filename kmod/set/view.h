@@ -39,7 +39,6 @@ enum mg_view_op {
  * @spec:	what the events count; a reference, constant
  * @follow:	they are opened anew when their CPU comes online; constant
  * @limit:	that of the user who has opened the set; a use, or NULL; constant
- * @round:	of the last attempt, see mg_follow.round; mg_group.mutex
  * @error:	result of the last attempt; mg_group.mutex
  * @failure:	its cause; mg_group.mutex
  * @payload:	scratch
@@ -58,7 +57,6 @@ struct mg_view {
 	struct mg_spec *spec;
 	bool follow;
 	struct mg_limit *limit;
-	u32 round;
 	int error;
 	struct mg_failure failure;
 	u64 payload[];

@@ -9,6 +9,7 @@
 #include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -27,6 +28,9 @@
 
 /* A member that has grown or moved is not sampled for about this time. */
 #define MG_STREAM_FIXUP_MS	10
+
+/* The longest time until a ring is tried again for which there was no memory. */
+#define MG_STREAM_RETRY_MS	160
 
 static enum cpuhp_state mg_stream_hotplug;	/* constant */
 
@@ -68,7 +72,7 @@ static void mg_stream_fixup(struct work_struct *work)
 	struct mg_stream *stream = container_of(work, struct mg_stream, fixup);
 
 	/* The timer of a delayed work may wait for the threads of its CPU, in ksoftirqd. */
-	msleep(MG_STREAM_FIXUP_MS);
+	msleep(READ_ONCE(stream->delay));
 	/* A CPU that goes offline has moved its members only when it is offline. */
 	cpus_read_lock();
 	cpus_read_unlock();
@@ -113,6 +117,7 @@ struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limi
 
 	stream->group = group;
 	stream->limit = limit;
+	stream->delay = MG_STREAM_FIXUP_MS;
 	spin_lock_init(&stream->rings_lock);
 	stream->wait = wait;
 	stream->cpus.wake = IRQ_WORK_INIT_HARD(mg_stream_wake);
@@ -237,6 +242,7 @@ static void mg_stream_arm_all(struct mg_stream *stream, u64 deadline)
  */
 void mg_stream_update(struct mg_stream *stream)
 {
+	bool missing = false;
 	int cpu;
 
 	if (!stream || !stream->cpus.running)
@@ -244,7 +250,11 @@ void mg_stream_update(struct mg_stream *stream)
 	/* Rings for CPUs to which members have moved; without memory, later. */
 	for_each_cpu(cpu, stream->group->cpus.mask)
 		if (mg_stream_reserve(stream, cpu))
-			mg_stream_fixup_soon(stream);
+			missing = true;
+	WRITE_ONCE(stream->delay, missing ? min(2 * stream->delay, MG_STREAM_RETRY_MS) :
+					    MG_STREAM_FIXUP_MS);
+	if (missing)
+		mg_stream_fixup_soon(stream);
 	mg_stream_arm_all(stream, 0);
 }
 

@@ -32,6 +32,7 @@ struct vm_area_struct;
  * @wait:	readers in poll(2); of the handle
  * @wakeup:	wakes them, on PREEMPT_RT
  * @fixup:	sweeps, so that members that have failed can be read again
+ * @delay:	of @fixup in ms; mg_group.mutex, READ_ONCE() without
  */
 struct mg_stream {
 	struct mg_stream_cpus cpus;
@@ -46,6 +47,7 @@ struct mg_stream {
 	wait_queue_head_t *wait;
 	struct work_struct wakeup;
 	struct work_struct fixup;
+	int delay;
 };
 
 /**
