@@ -7,31 +7,47 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+#include <utility>
 
 namespace tool {
 
-void Connections::opened(int fd) {
-    const auto now = Clock::now();
-    all_.push_back({.fd = fd, .since = now, .waiting = true, .shut = false});
-    for (Connection& one : all_)
-        if (one.waiting && now - one.since > kArrival) shut(one);
-    const auto open = std::ranges::count(all_, false, &Connection::shut);
-    if (static_cast<std::size_t>(open) > most_)
-        shut(*std::ranges::find(all_, false, &Connection::shut));
+// Of those that are open and that `which` selects, `most` stay.
+template <typename Which>
+void Connections::keep(std::size_t most, const Which& which) {
+    const auto counts = [&](const Connection& one) { return !one.shut && which(one); };
+    const auto open = std::ranges::count_if(all_, counts);
+    if (static_cast<std::size_t>(open) > most) shut(*std::ranges::find_if(all_, counts));
+}
+
+void Connections::opened(int fd, std::string client) {
+    const std::scoped_lock lock(mutex_);
+    all_.push_back({fd, std::move(client), Clock::now() + kArrival, false});
+    const std::string& its = all_.back().client;
+    if (!its.empty()) keep(kMostOfClient, [&](const Connection& one) { return one.client == its; });
+    keep(most_, [](const Connection&) { return true; });
 }
 
 void Connections::served(int fd) {
+    const std::scoped_lock lock(mutex_);
     const auto found = std::ranges::find(all_, fd, &Connection::fd);
     if (found == all_.end()) return;
-    found->waiting = false;
+    found->deadline = Clock::now() + kSilence;
     all_.splice(all_.end(), all_, found);
 }
 
 void Connections::closed(int fd) {
+    const std::scoped_lock lock(mutex_);
     all_.remove_if([fd](const Connection& one) { return one.fd == fd; });
 }
 
-// The library sees the end, and closes it.
+void Connections::shut_late() {
+    const std::scoped_lock lock(mutex_);
+    const auto now = Clock::now();
+    for (Connection& one : all_)
+        if (!one.shut && one.deadline < now) shut(one);
+}
+
+// The library sees the end, and closes it after closed().
 void Connections::shut(Connection& connection) {
     connection.shut = true;
     ::shutdown(connection.fd, SHUT_RDWR);

@@ -1,41 +1,51 @@
 // SPDX-License-Identifier: MIT
-// The connections of a listener: those that are silent for long make way for new ones.
+// The connections of a listener: silent ones make way for others.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <list>
+#include <mutex>
+#include <string>
 
 namespace tool {
 
-// For one thread.
 class Connections {
   public:
-    // The time that a request may take to arrive.
-    static constexpr std::chrono::seconds kArrival{10};
+    // Time for the first request to arrive.
+    static constexpr std::chrono::seconds kArrival{5};
+    // Time for an answer to be taken and for the next request to arrive.
+    static constexpr std::chrono::seconds kSilence{30};
+    // Connections of one address.
+    static constexpr std::size_t kMostOfClient = 16;
 
     explicit Connections(std::size_t most) : most_(most) {}
 
-    // Shuts those whose request has not arrived in time, and the one that has been silent for
-    // longest if there are too many.
-    void opened(int fd);
+    // Shuts the one that has been silent for longest if its client, or all together, have too many.
+    // `client` is the address, empty if it is not known.
+    void opened(int fd, std::string client);
     // A request has arrived.
     void served(int fd);
     void closed(int fd);
+    // Shuts those whose time has passed.
+    void shut_late();
 
   private:
     using Clock = std::chrono::steady_clock;
 
     struct Connection {
         int fd;
-        Clock::time_point since;
-        bool waiting;
+        std::string client;
+        Clock::time_point deadline;
         bool shut;
     };
 
-    void shut(Connection& connection);
+    static void shut(Connection& connection);
+    template <typename Which>
+    void keep(std::size_t most, const Which& which);
 
     std::size_t most_;
+    std::mutex mutex_;
     std::list<Connection> all_;  // the one that has been silent for longest first
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <chrono>
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
@@ -70,11 +71,11 @@ void run(const ExportOptions& options) {
     for (const Listener& listener : listeners)
         lines += fmt::format("Counters by {} on {}\n", scrape.backend(), listener.url);
     {
-        const Server server(std::move(listeners),
-                            [&scrape](Format format) { return scrape.page(format); });
+        Server server(std::move(listeners),
+                      [&scrape](Format format) { return scrape.page(format); });
         output.write(lines);
-        while (signals.wait_until(Signals::Clock::time_point::max()) == 0) {
-        }
+        while (signals.wait_until(Signals::Clock::now() + std::chrono::seconds(1)) == 0)
+            server.shut_late();
     }
     output.write(fmt::format("{} scrapes\n", scrape.scrapes()));
 }

@@ -3,11 +3,14 @@
 
 #include <fmt/format.h>
 #include <microhttpd.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <cstddef>
 #include <cstdio>
 #include <exception>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -41,6 +44,23 @@ MHD_Result answer(const Server::Page& page, MHD_Connection* connection, std::str
                  format == Format::text ? kText : kOpenMetrics);
 }
 
+// Empty for sockets of the file system, whose clients have no address.
+std::string client_of(MHD_Connection* connection) {
+    const sockaddr* const address =
+        MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
+    const auto text = [](const auto& bytes) {
+        return std::string(reinterpret_cast<const char*>(&bytes), sizeof bytes);
+    };
+    switch (address->sa_family) {
+        case AF_INET:
+            return text(reinterpret_cast<const sockaddr_in*>(address)->sin_addr);
+        case AF_INET6:
+            return text(reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+        default:
+            return {};
+    }
+}
+
 int descriptor_of(MHD_Connection* connection) {
     return MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD)->connect_fd;
 }
@@ -48,6 +68,8 @@ int descriptor_of(MHD_Connection* connection) {
 }  // namespace
 
 struct Server::Service {
+    Service(const Page& served, std::size_t most) : page(served), connections(most) {}
+
     const Page& page;
     Connections connections;
 };
@@ -59,7 +81,7 @@ void notify(void* service, MHD_Connection* connection, void** /*state*/,
             MHD_ConnectionNotificationCode code) {
     Connections& connections = static_cast<Server::Service*>(service)->connections;
     if (code == MHD_CONNECTION_NOTIFY_STARTED)
-        connections.opened(descriptor_of(connection));
+        connections.opened(descriptor_of(connection), client_of(connection));
     else
         connections.closed(descriptor_of(connection));
 }
@@ -94,22 +116,24 @@ void Server::Stop::operator()(MHD_Daemon* daemon) const {
 
 Server::Server(std::vector<Listener> listeners, Page page)
     : listeners_(std::move(listeners)), page_(std::move(page)) {
-    // Clients that are slow or many keep nothing from the others.
-    constexpr unsigned kSeconds = 30;
     const std::size_t limit = connection_limit(listeners_.size());
     for (const Listener& listener : listeners_) {
         // The library accepts several before it closes those that were shut.
-        services_.push_back(std::make_unique<Service>(page_, Connections(limit * 3 / 4)));
+        services_.push_back(std::make_unique<Service>(page_, limit * 3 / 4));
         MHD_Daemon* const daemon = MHD_start_daemon(
             MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, nullptr, nullptr, &handle,
             services_.back().get(), MHD_OPTION_LISTEN_SOCKET, listener.socket.get(),
-            MHD_OPTION_CONNECTION_TIMEOUT, kSeconds, MHD_OPTION_CONNECTION_LIMIT,
-            static_cast<unsigned>(limit), MHD_OPTION_NOTIFY_CONNECTION, &notify,
-            services_.back().get(), MHD_OPTION_END);
+            MHD_OPTION_CONNECTION_LIMIT, static_cast<unsigned>(limit), MHD_OPTION_NOTIFY_CONNECTION,
+            &notify, services_.back().get(), MHD_OPTION_END);
         if (daemon == nullptr)
             throw std::runtime_error(fmt::format("cannot serve {}", listener.url));
         daemons_.emplace_back(daemon);
     }
+}
+
+void Server::shut_late() {
+    for (const auto& service : services_)
+        service->connections.shut_late();
 }
 
 }  // namespace tool

@@ -21,6 +21,9 @@ class Server {
     using Page = std::function<std::string(Format)>;
     Server(std::vector<Listener> listeners, Page page);
 
+    // Ends connections of clients that are too slow; to be called again and again.
+    void shut_late();
+
     struct Service;  // of one listener
 
   private:
