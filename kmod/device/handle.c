@@ -11,7 +11,7 @@
 #include "core/sweep.h"
 #include "device/handle.h"
 #include "set/follow.h"
-#include "set/name.h"
+#include "set/join.h"
 #include "stream/stream.h"
 
 /**

@@ -15,7 +15,9 @@
 #include "device/handle.h"
 #include "device/ioctl_name.h"
 #include "device/ioctl_set.h"
+#include "set/join.h"
 #include "set/name.h"
+#include "set/names.h"
 #include "set/set.h"
 
 static bool mg_name_is_valid(const char *text)

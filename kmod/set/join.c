@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 
 #include "core/group.h"
+#include "set/join.h"
 #include "set/name.h"
 
 /* The sweeps of a meta-group, which another task may be counting. */

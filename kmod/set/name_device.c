@@ -10,6 +10,7 @@
 #include <linux/user_namespace.h>
 
 #include "core/group.h"
+#include "set/join.h"
 #include "set/name.h"
 #include "set/name_device.h"
 
