@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT
+// perf stat and metagroup stat at once, on the same work: the same counts within what their
+// different starts explain.
+#include <map>
+
+#include "program.hpp"
+
+namespace {
+
+constexpr const char* kEvents = "cpu-clock,context-switches,page-faults";
+
+// A row of CSV.
+struct Row {
+    double value = 0;
+    std::string unit{};
+    std::string metric{};  // its unit
+    double metric_value = 0;
+};
+using Rows = std::map<std::string, std::vector<Row>>;  // by event
+
+Rows rows_of(const std::string& csv, std::size_t before, std::size_t behind) {
+    Rows rows;
+    for (const std::string& line : split(csv, '\n')) {
+        if (line.empty() || line.starts_with('#')) continue;
+        auto fields = split(line, ',');
+        if (line.ends_with(',')) fields.emplace_back();
+        CAPTURE(line);
+        REQUIRE(fields.size() > before + 6 + behind);
+        Row row{.value = std::stod(fields[before]), .unit = fields[before + 1]};
+        row.metric = fields.back();
+        const std::string& value = fields[fields.size() - 2];
+        row.metric_value = value.empty() ? 0 : std::stod(value);
+        rows[fields[before + 2]].push_back(row);
+    }
+    return rows;
+}
+
+class Both {
+  public:
+    // Both with these options, while something works. `before` fields come before the value, and
+    // `behind` between the event and the times.
+    explicit Both(const std::string& options, const std::string& cgroup = "",
+                  std::size_t before = 0, std::size_t behind = 0,
+                  const std::string& command = "sleep 1") {
+        if (run_program("perf version").status != 0) SKIP("perf is not installed");
+        const auto run = [&](const std::string& program, const std::string& file,
+                             const std::string& of_cgroup) {
+            return program + " stat -a -x, -o " + tree_.path(file) + " -e " + kEvents + ' ' +
+                   of_cgroup + options + " -- " + command;
+        };
+        const std::string three =
+            cgroup.empty() ? "" : "-G " + cgroup + ',' + cgroup + ',' + cgroup + ' ';
+        const std::string one = cgroup.empty() ? "" : "-G " + cgroup + ' ';
+        const Outcome outcome =
+            run_program("{ while :; do /bin/true; done & } 2>/dev/null; work=$!; " +
+                        run("perf", "theirs", three) + " & " + run(METAGROUP_TOOL, "ours", one) +
+                        "; status=$?; wait $!; theirs=$?; kill $work; [ $theirs = 0 ] || exit 77; "
+                        "exit $status");
+        if (outcome.status == 77) SKIP("perf stat is not permitted here");
+        CAPTURE(outcome.text);
+        REQUIRE(outcome.status == 0);
+        theirs = rows_of(contents_of(tree_.path("theirs")), before, behind);
+        ours = rows_of(contents_of(tree_.path("ours")), before, behind);
+        REQUIRE(theirs.size() == 3);
+        REQUIRE(ours.size() == 3);
+    }
+
+    void compare(double epsilon) const {
+        for (const auto& [event, rows] : theirs) {
+            CAPTURE(event);
+            REQUIRE(ours.at(event).size() == rows.size());
+            double sum = 0;
+            double our_sum = 0;
+            for (std::size_t i = 0; i < rows.size(); ++i) {
+                CHECK(ours.at(event)[i].unit == rows[i].unit);
+                sum += rows[i].value;
+                our_sum += ours.at(event)[i].value;
+            }
+            CHECK(our_sum == Approx(sum).epsilon(epsilon).margin(20));
+        }
+        const Row& clock = theirs.at("cpu-clock").front();
+        const Row& our_clock = ours.at("cpu-clock").front();
+        CHECK(our_clock.metric == clock.metric);
+        CHECK(our_clock.metric_value == Approx(clock.metric_value).epsilon(epsilon));
+    }
+
+    Rows theirs, ours;
+
+  private:
+    metagroup::test::TempTree tree_;
+};
+
+}  // namespace
+
+TEST_CASE("stat counts what perf stat counts at the same time", "[no-module]") {
+    const std::string rows = GENERATE("", "-A ");
+    Both(rows, "", rows.empty() ? 0 : 1).compare(0.15);
+}
+
+TEST_CASE("The intervals of stat and perf stat have the same counts", "[no-module]") {
+    const Both both("-I 200 ", "", 1);
+    CHECK(both.ours.at("cpu-clock").size() >= 5);
+    CHECK(std::abs(static_cast<double>(both.ours.at("cpu-clock").size()) -
+                   static_cast<double>(both.theirs.at("cpu-clock").size())) <= 1);
+    // perf divides by the nominal interval, however long it was.
+    for (std::size_t i = 1; i < 4; ++i)
+        CHECK(both.ours.at("cpu-clock")[i].metric_value ==
+              Approx(static_cast<double>(number_online())).epsilon(0.1));
+}
+
+TEST_CASE("The means of stat -r and perf stat -r are the same", "[no-module]") {
+    Both("-r 3 ", "", 0, 1, "sleep 0.4").compare(0.25);
+}
+
+TEST_CASE("stat -D and perf stat -D leave out the same", "[no-module]") {
+    Both("-D 500 ").compare(0.25);
+}
+
+TEST_CASE("stat -G and perf stat -G count the same of a cgroup", "[no-module]") {
+    const std::string unified = "/sys/fs/cgroup/unified";
+    const std::string root = std::filesystem::exists(unified) ? unified : "/sys/fs/cgroup";
+    const std::string group = root + "/metagroup_both";
+    std::error_code error;
+    std::filesystem::create_directory(group, error);
+    if (error) SKIP("cgroups cannot be made here");
+    // Busy for about a tenth of the time.
+    const Outcome worker = run_program(
+        "(echo 0 >" + group +
+        "/cgroup.procs && exec sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 "
+        "14 15; do i=0; while [ $i -lt 9000 ]; do i=$((i + 1)); done; sleep 0.2; done') "
+        ">/dev/null 2>&1 & sleep 0.1; cat " +
+        group + "/cgroup.procs");
+    REQUIRE(worker.status == 0);
+    REQUIRE_FALSE(worker.text.empty());
+    const Both both("", "metagroup_both", 0, 1, "sleep 2");
+    both.compare(0.25);
+    CHECK(both.ours.at("cpu-clock").front().metric_value < 0.5);
+    run_program("while [ -n \"$(cat " + group + "/cgroup.procs)\" ]; do sleep 0.1; done; rmdir " +
+                group);
+}
