@@ -35,13 +35,18 @@ Mapping::Mapping(const Device& device) : fd_(::fcntl(device.fd(), F_DUPFD_CLOEXE
 }
 
 Mapping::Mapping(Mapping&& other) noexcept
-    : fd_(std::move(other.fd_)), memory_(std::exchange(other.memory_, {})) {}
+    : fd_(std::move(other.fd_)),
+      memory_(std::exchange(other.memory_, {})),
+      index_(std::move(other.index_)),
+      layout_(other.layout_) {}
 
 Mapping& Mapping::operator=(Mapping&& other) noexcept {
     if (this != &other) {
         unmap();
         fd_ = std::move(other.fd_);
         memory_ = std::exchange(other.memory_, {});
+        index_ = std::move(other.index_);
+        layout_ = other.layout_;
     }
     return *this;
 }
@@ -83,7 +88,22 @@ std::span<const std::byte> Mapping::copy(std::uint32_t version) const noexcept {
 SnapshotView Mapping::view() & {
     while (moved())
         map();
-    return SnapshotView(copy(__atomic_load_n(&head(memory_).version, __ATOMIC_ACQUIRE)));
+    const __u32 version = __atomic_load_n(&head(memory_).version, __ATOMIC_ACQUIRE);
+    SnapshotView view(copy(version));
+    if (view.wants_index()) {
+        update_index(view, version);
+        view.use_index(index_);
+    }
+    return view;
+}
+
+void Mapping::update_index(const SnapshotView& view, std::uint32_t version) {
+    if (layout_ != 0 && layout_ == view.header_.layout && index_.size() == view.size()) return;
+    index_.resize(view.size());
+    view.make_index(index_);
+    // As in read(): later sweeps may have written other frames there meanwhile.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    layout_ = load(head(memory_).version) == version ? view.header_.layout : 0;
 }
 
 void Mapping::read(Snapshot& snapshot) {

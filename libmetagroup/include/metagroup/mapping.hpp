@@ -10,6 +10,7 @@
 #include <metagroup/export.hpp>
 #include <metagroup/snapshot.hpp>
 #include <span>
+#include <vector>
 
 namespace metagroup {
 
@@ -30,9 +31,9 @@ class METAGROUP_API Mapping {
 
     /// The last sweep's records, not copied. The next sweep leaves them as they are, the one after
     /// that overwrites them: for callers that control the sweeps. After a change of members it is
-    /// empty until the next sweep. Valid until the next call of any function of this Mapping. If
-    /// frames differ in size, access to record `i` takes i steps: iterate instead.
-    /// \throws Error if the snapshot has moved and cannot be mapped.
+    /// empty until the next sweep. Valid until the next call of any function of this Mapping.
+    /// Allocates only to grow, if members have changed. \throws Error if the snapshot has moved and
+    /// cannot be mapped.
     [[nodiscard]] SnapshotView view() &;
     SnapshotView view() && = delete;
     /// A copy of the last sweep's records, consistent even while others sweep: repeated if a sweep
@@ -44,9 +45,12 @@ class METAGROUP_API Mapping {
     void unmap() noexcept;
     [[nodiscard]] bool moved() const noexcept;
     [[nodiscard]] std::span<const std::byte> copy(std::uint32_t version) const noexcept;
+    void update_index(const SnapshotView& view, std::uint32_t version);
 
     detail::UniqueFd fd_;
-    std::span<std::byte> memory_;  // read-only pages
+    std::span<std::byte> memory_;       // read-only pages
+    std::vector<std::uint64_t> index_;  // of frames that differ in size
+    std::uint32_t layout_ = 0;          // which the index is of; 0 if of none
 };
 
 }  // namespace metagroup

@@ -165,9 +165,9 @@ class METAGROUP_API SnapshotView {
     /// Number of records.
     [[nodiscard]] std::size_t size() const noexcept { return header_.count; }
     [[nodiscard]] bool empty() const noexcept { return header_.count == 0; }
-    /// Record `i`, in the order of attaching. Of a Snapshot, and where all frames have one size, at
-    /// once; of other views by walking through the frames before it: iterate there.
-    /// \throws std::out_of_range if i >= size().
+    /// Record `i`, in the order of attaching. At once; but in a view of bytes whose frames differ
+    /// in size, made by SnapshotView(bytes), by walking through the frames before it: iterate
+    /// there. \throws std::out_of_range if i >= size().
     [[nodiscard]] MemberView operator[](std::size_t i) const;
     [[nodiscard]] Iterator begin() const& noexcept { return {this, 0}; }
     [[nodiscard]] Iterator end() const& noexcept { return {this, size()}; }
@@ -205,6 +205,7 @@ class METAGROUP_API SnapshotView {
 
   private:
     friend class Delta;
+    friend class Mapping;
     friend class MemberDelta;
     // The offset of frame `i`: past the end if the frames before it leave no room for it.
     [[nodiscard]] std::size_t offset(std::size_t i) const noexcept;
