@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <metagroup/interruption.hpp>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/recording.hpp>
 #include <metagroup/stream.hpp>
 #include <metagroup/version.hpp>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -98,31 +100,65 @@ py::array counts_of(const py::object& self, std::size_t group) {
     return view;
 }
 
+// Runs the handlers of signals, without the interpreter's lock. Throws what they raise, as
+// KeyboardInterrupt.
+void check_signals() {
+    const py::gil_scoped_acquire mine;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
 // Serves threads in the order in which they came: one that reads in a loop keeps none waiting.
 class Queue {
   public:
     void lock() {
         std::unique_lock lock(mutex_);
         const std::uint64_t mine = next_++;
-        changed_.wait(lock, [&] { return served_ == mine; });
+        while (!changed_.wait_for(lock, kLook, [&] { return served_ == mine; })) {
+            lock.unlock();
+            try {
+                check_signals();
+            } catch (...) {
+                leave(mine);
+                throw;
+            }
+            lock.lock();
+        }
     }
     void unlock() {
-        {
-            const std::scoped_lock lock(mutex_);
-            ++served_;
-        }
-        changed_.notify_all();
+        const std::scoped_lock lock(mutex_);
+        serve_next();
     }
 
   private:
+    static constexpr auto kLook = std::chrono::milliseconds(50);
+
+    void leave(std::uint64_t number) {
+        const std::scoped_lock lock(mutex_);
+        left_.insert(number);
+        if (served_ == number) serve_next();
+    }
+    void serve_next() {
+        do
+            ++served_;
+        while (left_.erase(served_) > 0);
+        changed_.notify_all();
+    }
+
     std::mutex mutex_;
     std::condition_variable changed_;
     std::uint64_t next_ = 0;
     std::uint64_t served_ = 0;
+    std::set<std::uint64_t> left_;  // without having been served
+};
+
+// Calls of the library run without the interpreter's lock, and signals end them.
+class Unlocked {
+    py::gil_scoped_release others_run_;
+    Interruption interruption_{&check_signals};
 };
 
 // An object of the library, which is for one thread at a time, for all threads of Python: they
-// wait for each other without the interpreter's lock, and any of them may close the object.
+// wait for each other, and any of them may close the object.
 template <class Object>
 class Shared {
   public:
@@ -133,7 +169,7 @@ class Shared {
     // `call` must not touch objects of Python.
     template <class Call>
     auto use(const Call& call) {
-        const py::gil_scoped_release others_run;
+        const Unlocked unlocked;
         const std::scoped_lock lock(queue_);
         if (!object_) throw std::invalid_argument(closed_);
         return call(*object_);
@@ -157,14 +193,14 @@ class Group {
           const std::string& cgroup, const std::string& backend, bool quiet, bool skip_isolated,
           bool start_disabled) {
         MetaGroup::Options options;
-        options.groups = parse_events(events);
         if (cpus) options.cpus = CpuList::parse(*cpus);
         options.cgroup = cgroup;
         options.backend = backend_named(backend);
         options.mode = {.quiet = quiet, .skip_isolated = skip_isolated};
         options.start_disabled = start_disabled;
         {
-            const py::gil_scoped_release others_run;
+            const Unlocked unlocked;
+            options.groups = parse_events(events);
             group_.open(MetaGroup::open(options));
         }
         group_.use([&](const MetaGroup& group) {
@@ -297,7 +333,7 @@ class Sampling {
             const auto left = for_ever ? step : timeout - (Clock::now() - begin);
             const auto now = std::clamp(left, std::chrono::nanoseconds(0), step);
             const Stream::Wake wake = stream_.use([&](Stream& stream) { return stream.wait(now); });
-            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+            check_signals();
             if (wake != Stream::Wake::timeout || (!for_ever && left <= step)) return;
         }
     }
@@ -323,8 +359,7 @@ py::dict read_recording(const std::string& path) {
         constexpr std::uint64_t pause = 1U << 16;  // entries between two looks for signals
         for (std::uint64_t entries = 1; table.step(); ++entries) {
             if (entries % pause != 0) continue;
-            const py::gil_scoped_acquire mine;
-            if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+            check_signals();
         }
     }
     py::list events;

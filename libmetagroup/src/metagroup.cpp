@@ -106,6 +106,7 @@ std::optional<Device> open_device(const MetaGroup::Options& options, std::string
 // If no descriptor is left, the reader may release some.
 EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format, int cgroup,
                       detail::Reader& reader) {
+    detail::interruption_point();
     for (;;) {
         try {
             return EventGroup::open(spec, cpu, read_format, cgroup);

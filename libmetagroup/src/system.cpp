@@ -33,6 +33,7 @@ bool is_file_name(std::string_view name) {
 }
 
 std::optional<std::string> read_file(const std::string& path, Call call) {
+    interruption_point();  // patterns of events read thousands
     const auto check = [&](auto result) {
         if (result < 0) throw_error(call, errno, detail::format("cannot read {}", path));
         return result;

@@ -15,12 +15,19 @@
 
 namespace metagroup::detail {
 
+/// After a system call that a signal has interrupted: throws if the caller's Interruption does.
+void interrupted();
+
+/// As interrupted(), now and then: for loops that may take long.
+void interruption_point();
+
 /// The result of a system call, repeated while signals interrupt it.
 template <typename SystemCall>
 auto uninterrupted(const SystemCall& call) {
     for (;;) {
         const auto result = call();
         if (result >= 0 || errno != EINTR) return result;
+        interrupted();
     }
 }
 

@@ -4,7 +4,8 @@
 
 usage: python_test.py METAGROUP   the program; PYTHONPATH leads to the package
 
-METAGROUP_BACKEND names the backend to open groups with, see guest_test.py.
+METAGROUP_BACKEND names the backend to open groups with, see guest_test.py, and SLOW_CALLS the
+library of slow_calls.cpp.
 """
 
 import errno
@@ -146,6 +147,60 @@ for _ in range(5):
                     stream.read(timeout)
                 self.assertLess(time.monotonic() - begin, 5)
 
+
+class Interrupts(unittest.TestCase):
+    """Ctrl-C while a system call waits."""
+
+    @unittest.skipUnless("SLOW_CALLS" in os.environ, "slow calls are for the backend per_fd")
+    def test_it_ends(self):
+        for name, call in (("open", "open_group()"), ("read", "group.read()"),
+                           ("a wait for another thread", "wait_for_thread()")):
+            with self.subTest(name):
+                done = subprocess.run(
+                    [sys.executable, "-c", SCRIPT + INTERRUPTED.replace("CALL", call), EVENTS,
+                     "per_fd"],
+                    env=os.environ | {"LD_PRELOAD": os.environ["SLOW_CALLS"]},
+                    capture_output=True, text=True, timeout=60, check=False)
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                self.assertLess(float(done.stdout), 0.1)
+
+    def test_it_ends_a_search_for_many_events(self):
+        begin = time.monotonic()
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                try:
+                    metagroup.MetaGroup("*:*,no-such-event")
+                except metagroup.Error:
+                    pass
+        self.assertLess(time.monotonic() - begin, 0.15)
+
+
+# Prints the seconds from the signal, which comes 0.3 s after the call, to its end.
+INTERRUPTED = """
+import ctypes, os, signal
+
+slow = ctypes.c_int.in_dll(ctypes.CDLL(os.environ["LD_PRELOAD"]), "slow_calls")
+
+def wait_for_thread():
+    thread = threading.Thread(target=group.read)
+    thread.start()
+    time.sleep(0.1)
+    group.read()
+
+group = open_group()
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+begin = time.monotonic()
+slow.value = 3
+try:
+    CALL
+except KeyboardInterrupt:
+    print(time.monotonic() - begin - 0.3)
+slow.value = 0
+"""
 
 SCRIPT = """
 import contextlib, sys, threading, time

@@ -10,6 +10,7 @@
 #include "fake_module.hpp"
 #include "helpers.hpp"
 #include "metagroup/delta.hpp"
+#include "metagroup/interruption.hpp"
 #include "metagroup/mapping.hpp"
 #include "missing_module.hpp"
 #include "support/allocation_counter.hpp"
@@ -380,6 +381,22 @@ TEST_CASE_METHOD(MappedFrames, "a mapping finds frames that have moved") {
     CHECK(mapping.view()[1].member() == 1);
     publish(2, {20, 1, 3, 4});
     CHECK(mapping.view()[3].member() == 3);
+}
+
+TEST_CASE("a caller may let a signal end its call") {
+    struct Interrupted {};
+    FakeModule module;
+    Device device = device_with_member();
+    device.set_format(Format::framed);
+    Snapshot shot;
+    module.interrupt_reads = 1;
+    {
+        const Interruption ends([] { throw Interrupted{}; });
+        CHECK_THROWS_AS(device.read(shot), Interrupted);
+    }
+    module.interrupt_reads = 1;
+    device.read(shot);
+    CHECK(shot.size() == 1);
 }
 
 TEST_CASE("a mapping can be moved") {
