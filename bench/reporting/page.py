@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables, report.md, and the part of it that is published in README.md."""
+"""Tables, report.md, and the part of it that is published in bench/README.md."""
 
 from pathlib import Path
 from shutil import copyfile
@@ -128,18 +128,18 @@ class PublishError(Exception):
 
 def publish(project: Path, report: Path, results: Results,
             judgements: list[goals.Judgement]) -> None:
-    """Copies the main plot to docs/ and replaces the text between the marks in README.md."""
+    """Copies the main plot to docs/ and replaces the text between the marks in bench/README.md."""
     plot, ratios = report / "sweep-time-idle.png", _ratios(results)
     if not ratios or not plot.exists():
         raise PublishError("nothing to publish: FRAMED, per-fd and idle CPUs were not measured "
                            "together; run make bench-full first")
-    readme = project / "README.md"
+    readme = project / "bench/README.md"
     before, mark, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
     _, end_mark, after = rest.partition(END)
     if not mark or not end_mark:
         raise PublishError(f"{readme}: these lines, between which figures go, are missing\n"
                            f"  {BEGIN}\n  {END}")
-    text = "\n\n".join(["", "![Time of a sweep over the number of CPUs](docs/sweep-time.png)",
+    text = "\n\n".join(["", "![Time of a sweep over the number of CPUs](../docs/sweep-time.png)",
                         f"{results.title}, version {results.environment.get('version', '?')}, "
                         f"{results.environment.get('date', '')}.", ratios, _goals(judgements), ""])
     copyfile(plot, project / "docs" / "sweep-time.png")

@@ -328,11 +328,12 @@ class Files(ReportTest):
     def test_figures_are_published_between_the_marks_of_the_readme(self) -> None:
         project = self.raw.parent / "project"
         (project / "docs").mkdir(parents=True)
-        original = (PROJECT / "README.md").read_text()
-        (project / "README.md").write_text(original)
+        (project / "bench").mkdir()
+        original = (PROJECT / "bench/README.md").read_text()
+        (project / "bench/README.md").write_text(original)
         for _ in range(2):  # the second time over the first
             self.report("--publish", project, plots=True)
-        readme = (project / "README.md").read_text()
+        readme = (project / "bench/README.md").read_text()
         self.assertEqual(readme.count("**11.46**"), 2)  # idle and busy
         self.assertEqual(readme.split("<!-- measured")[0], original.split("<!-- measured")[0])
         self.assertEqual(readme.split("<!-- end of measured")[1],
