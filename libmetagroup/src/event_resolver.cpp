@@ -127,7 +127,7 @@ Result sysfs_event(const Word& word) {
     const std::string_view text = word.text;
     const std::size_t open = text.find('/');
     if (open == npos) return {};
-    const std::size_t close = text.rfind('/');  // there may be others between quotes
+    const std::size_t close = find_unquoted(text, open + 1, "/");
     const std::string_view name = text.substr(0, open);
     const auto encode = [&](const SysfsPmu& pmu) {
         EventSpec spec = word.spec();

@@ -33,6 +33,10 @@ EventSpec describe_event(const perf_event_attr& attr, const SystemPaths& paths);
 /// several PMUs. Throws SpecError, counted from the word's start.
 std::vector<EventSpec> resolve_event(std::string_view word, const SystemPaths& paths);
 
+/// The first character of `stops` that is not between quotes, from `from` on; the size if there is
+/// none. Throws SpecError, counted from the text's start, if a quote is not closed.
+std::size_t find_unquoted(std::string_view text, std::size_t from, std::string_view stops);
+
 /// The modifiers behind an event or a group: `ukp`.
 struct Modifiers {
     bool user = false;

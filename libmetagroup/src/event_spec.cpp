@@ -132,34 +132,28 @@ class EventSpecParser {
     }
 
     std::vector<EventSpec> event(bool in_group) {
+        constexpr std::string_view ends = " \t\n\r,}{/";
+        constexpr std::string_view ends_of_terms = " \t\n\r{/";  // they have commas
         const std::size_t start = pos_;
         std::size_t slash = npos_;
-        unsigned slashes = 0;
-        std::size_t quote = npos_;
-        for (; !at_end(); ++pos_) {
-            const char c = peek();
-            if (slashes == 1 && (c == '\'' || c == '"') && (quote == npos_ || c == text_[quote])) {
-                quote = quote == npos_ ? pos_ : npos_;
-                continue;
-            }
-            if (quote != npos_ && c != '\0') continue;
-            // A comma between the slashes belongs to the PMU's terms.
-            if (is_blank(c) || (slashes != 1 && (c == ',' || c == '}'))) break;
-            if (c == '/') {
-                if (++slashes == 1) slash = pos_;
-                if (slashes > 2) fail(pos_, "a third '/'", "write \"pmu/terms/\"");
-            } else if (c == '\0') {
-                // libpfm4 and system calls would cut the name off here.
-                fail(pos_, "a NUL inside an event", "remove it");
-            } else if (c == '{') {
-                if (in_group) fail(pos_, "a group inside a group", "close the first with '}'");
-                fail(pos_, "'{' inside an event", "write ',' before a group");
-            }
+        pos_ = std::min(text_.find_first_of(ends, start), text_.size());
+        if (peek() == '/') {
+            slash = pos_;
+            pos_ = detail::find_unquoted(text_, slash + 1, ends_of_terms);
+            if (at_end() || is_blank(peek()))
+                fail(slash, "the terms of the PMU are not closed", "add '/'");
+            if (peek() == '/') pos_ = std::min(text_.find_first_of(ends, pos_ + 1), text_.size());
         }
-        if (quote != npos_) fail(quote, "the quoted text is not closed", "add the quote");
-        if (slashes == 1) fail(slash, "the terms of the PMU are not closed", "add '/'");
+        if (peek() == '/') fail(pos_, "a third '/'", "write \"pmu/terms/\"");
+        if (peek() == '{') {
+            if (in_group) fail(pos_, "a group inside a group", "close the first with '}'");
+            fail(pos_, "'{' inside an event", "write ',' before a group");
+        }
         const std::string_view word = text_.substr(start, pos_ - start);
         if (word.empty()) fail(start, "an event is missing here", "name one, or remove the ','");
+        // libpfm4 and system calls would cut the name off here.
+        if (const std::size_t nul = word.find('\0'); nul != npos_)
+            fail(start + nul, "a NUL inside an event", "remove it");
         try {
             std::vector<EventSpec> specs = detail::resolve_event(word, paths_);
             for (const EventSpec& spec : specs)
@@ -200,6 +194,20 @@ std::vector<GroupSpec> parse_events(std::string_view text) {
 }
 
 namespace detail {
+
+std::size_t find_unquoted(std::string_view text, std::size_t from, std::string_view stops) {
+    for (std::size_t at = from; at < text.size(); ++at) {
+        const char c = text[at];
+        if (stops.find(c) != stops.npos) return at;
+        if (c != '\'' && c != '"') continue;
+        const std::size_t quote = at;
+        at = text.find(c, quote + 1);
+        if (at == text.npos)
+            throw SpecError(quote,
+                            {Cause::syntax, "the quoted text is not closed", "add the quote"});
+    }
+    return text.size();
+}
 
 std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& paths) {
     try {

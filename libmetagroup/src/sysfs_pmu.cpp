@@ -75,19 +75,6 @@ auto* config_word(Attr& attr, unsigned number) {
     }
 }
 
-// A comma between quotes belongs to the term.
-std::size_t end_of_term(std::string_view text, std::size_t begin) {
-    char quote = 0;
-    for (std::size_t at = begin; at < text.size(); ++at) {
-        const char c = text[at];
-        if (quote != 0 ? c == quote : c == '\'' || c == '"')
-            quote = quote != 0 ? '\0' : c;
-        else if (quote == 0 && c == ',')
-            return at;
-    }
-    return text.size();
-}
-
 std::string_view unquoted(std::string_view text) {
     const bool quoted = text.size() > 1 && text.front() == text.back() &&
                         (text.front() == '\'' || text.front() == '"');
@@ -212,7 +199,7 @@ struct SysfsPmu::Term {
 std::vector<SysfsPmu::Term> SysfsPmu::split(std::string_view text, std::size_t offset) {
     std::vector<Term> terms;
     for (std::size_t pos = 0;; ++pos) {
-        const std::size_t end = end_of_term(text, pos);
+        const std::size_t end = find_unquoted(text, pos, ",");
         const std::string_view word = text.substr(pos, end - pos);
         const std::size_t equals = word.find('=');
         Term term{std::string(word.substr(0, equals)), std::nullopt, offset + pos};
