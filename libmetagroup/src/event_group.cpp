@@ -172,6 +172,7 @@ std::vector<GroupSpec> divide_weak(std::vector<GroupSpec> groups) {
     std::vector<GroupSpec> divided;
     for (GroupSpec& group : groups) {
         if (!group.weak() || can_count(group)) {
+            std::erase(group.modifiers, 'W');  // has been tried
             divided.push_back(std::move(group));
             continue;
         }

@@ -78,6 +78,7 @@ TEST_CASE("a weak group that cannot be counted is divided, and only then") {
     CHECK(can_count(parse_events("{dummy,cpu-clock}").front()));
     CHECK_FALSE(can_count(parse_events("{dummy,L1-icache-stores}").front()));
     const auto divided = divide_weak(parse_events("{dummy,L1-icache-stores}:W,{dummy,cs}:W"));
+    CHECK(std::ranges::none_of(divided, &GroupSpec::weak));
     REQUIRE(divided.size() == 3);
     CHECK(divided[1].events.front().name == "L1-icache-stores");
     MetaGroup::Options wanted = on_one_cpu("{dummy,cs}:W");

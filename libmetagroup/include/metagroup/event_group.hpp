@@ -71,7 +71,8 @@ class METAGROUP_API EventGroup {
 /// all of it. Missing permission, descriptors or free counters are reported when it is opened.
 METAGROUP_API bool can_count(const GroupSpec& group);
 
-/// Each weak group that cannot be counted becomes groups of one event.
+/// Each weak group that cannot be counted becomes groups of one event. The others are weak no more:
+/// MetaGroup::open() does not try them again.
 METAGROUP_API std::vector<GroupSpec> divide_weak(std::vector<GroupSpec> groups);
 
 }  // namespace metagroup

@@ -235,8 +235,8 @@ metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpe
     options.groups = std::move(first);
     if (set_.empty()) {
         if (!events_.empty() || options.groups.empty()) {
-            auto events = metagroup::divide_weak(metagroup::parse_events(
-                events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ","))));
+            auto events = metagroup::parse_events(
+                events_.empty() ? default_events() : fmt::format("{}", fmt::join(events_, ",")));
             std::ranges::move(events, std::back_inserter(options.groups));
         }
         options.cpus = metagroup::CpuList::parse(cpus_);

@@ -119,7 +119,8 @@ std::string words(const std::vector<std::string>& command) {
 
 // As perf stat, goes on without what this machine does not support.
 struct Supported {
-    explicit Supported(MetaGroup::Options all) : groups(all.groups), options(std::move(all)) {
+    explicit Supported(MetaGroup::Options all)
+        : groups(metagroup::divide_weak(std::move(all.groups))), options(std::move(all)) {
         options.groups.clear();
         for (std::size_t i = 0; i < groups.size(); ++i) {
             if (!metagroup::can_count(groups[i])) continue;
