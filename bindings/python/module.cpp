@@ -100,8 +100,8 @@ py::array counts_of(const py::object& self, std::size_t group) {
     return view;
 }
 
-// Runs the handlers of signals, without the interpreter's lock. Throws what they raise, as
-// KeyboardInterrupt.
+// Runs the handlers of signals; the caller is without the interpreter's lock. Throws what they
+// raise, as KeyboardInterrupt.
 void check_signals() {
     const py::gil_scoped_acquire mine;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();

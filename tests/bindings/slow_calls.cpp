@@ -3,10 +3,11 @@
 // seconds, or until a signal comes.
 #include <dlfcn.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
+#include <array>
 #include <cstdarg>
+#include <ctime>
 
 extern "C" {
 
@@ -17,7 +18,7 @@ long syscall(long number, ...) noexcept {
     static const auto real = reinterpret_cast<Call>(::dlsym(RTLD_NEXT, "syscall"));
     va_list arguments;
     va_start(arguments, number);
-    long its[6];
+    std::array<long, 6> its{};
     for (long& one : its)
         one = va_arg(arguments, long);
     va_end(arguments);

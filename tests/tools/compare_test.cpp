@@ -159,10 +159,11 @@ TEST_CASE("the benchmark explains itself and its methods", "[bench]") {
 }
 
 TEST_CASE("the benchmark refuses unknown options and methods", "[bench]") {
-    CHECK(run_bench("--nonsense").status != 0);
-    CHECK_THAT(run_bench("--methods=telepathy").text, ContainsSubstring("telepathy"));
-    CHECK_THAT(run_bench("--events=99").text, ContainsSubstring("--events"));
-    CHECK_THAT(run_bench("--benchmark_nonsense=1").text, ContainsSubstring("--benchmark_nonsense"));
+    CHECK_THAT(run_bench("--nonsense").text, ContainsSubstring("unknown option --nonsense"));
+    CHECK_THAT(run_bench("--methods=telepathy").text, ContainsSubstring("telepathy not in {"));
+    CHECK_THAT(run_bench("--events=99").text, ContainsSubstring("not in range"));
+    CHECK_THAT(run_bench("--benchmark_nonsense=1").text,
+               ContainsSubstring("unknown option --benchmark_nonsense"));
 }
 
 TEST_CASE("every method delivers true counts and its costs", "[module][bench]") {

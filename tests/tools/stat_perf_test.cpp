@@ -153,7 +153,7 @@ TEST_CASE("stat -r runs the command several times and prints means") {
     CHECK(lines.at(1).at("self").at("sweeps") == 6);
     CHECK_THAT(tool_output("stat -r 2 -e dummy true"),
                ContainsSubstring("for 'true' (2 runs)") && ContainsSubstring(" +- "));
-    tool_fails("stat -r 2 -e dummy", {"command"});
+    tool_fails("stat -r 2 -e dummy", {"--repeat requires command"});
 }
 
 TEST_CASE("The deviation of a mean is that of its runs divided by the root of their number",
@@ -177,7 +177,7 @@ TEST_CASE("stat --append keeps what the file has") {
     tool_output(stat + " --append");
     std::ifstream file(tree.path("csv"));
     CHECK(split(std::string(std::istreambuf_iterator<char>(file), {}), '\n').size() == 2);
-    tool_fails("stat -e dummy --append --timeout 10ms", {"--output"});
+    tool_fails("stat -e dummy --append --timeout 10ms", {"--append requires --output"});
 }
 
 TEST_CASE("The others are counted if an event is not supported") {

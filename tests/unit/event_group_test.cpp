@@ -94,7 +94,7 @@ TEST_CASE("the kernel's payload decodes in every read format") {
     try {
         group = EventGroup::open(three_events(), first_cpu(), format);
     } catch (const std::system_error& error) {
-        if ((format & ReadFormat::lost) == 0) throw;
+        if ((format & ReadFormat::lost) == 0 || error.code().value() != EINVAL) throw;
         SKIP("this kernel has no PERF_FORMAT_LOST");
     }
     std::array<std::byte, 256> buffer{};
