@@ -7,7 +7,6 @@
 
 #include "core/attach.h"
 #include "core/group.h"
-#include "stream/sample.h"
 
 /**
  * mg_attach_prepare - create members for the leaders behind descriptors

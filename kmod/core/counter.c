@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counters: there is one for each event group that is, or is to become, a
- * member, so all who open the same group share it. Of kernel events each is
- * shared by itself.
+ * member, so all who open the same group share it. Those of kernel events are made by
+ * set/.
  */
-#include <linux/cred.h>
 #include <linux/err.h>
 #include <linux/file.h>
 #include <linux/fs.h>
@@ -15,10 +14,7 @@
 #include <linux/slab.h>
 
 #include "core/counter.h"
-#include "set/cpu_work.h"
-#include "set/perf_kernel.h"
-#include "set/shared.h"
-#include "set/spec.h"
+#include "core/layers.h"
 
 /* Attempts to describe a counter that is moved to another CPU meanwhile. */
 #define MG_MOVE_TRIES	4
@@ -111,175 +107,25 @@ put_file:
 	return ERR_PTR(err);
 }
 
-/**
- * mg_counter_create_kernel - create a counter whose kernel events are to be opened
- * @nr_events:	their number
- * @format:	read_format of the payload
- * @cpu:	their CPU
- *
- * Context: Process context, may sleep.
- * Return: a reference, or NULL.
- */
-struct mg_counter *mg_counter_create_kernel(u32 nr_events, u64 format, int cpu)
-{
-	struct mg_counter *counter = kzalloc(sizeof(*counter), GFP_KERNEL_ACCOUNT);
-
-	if (!counter)
-		return NULL;
-	counter->kernel = kcalloc(nr_events, sizeof(*counter->kernel), GFP_KERNEL_ACCOUNT);
-	if (!counter->kernel) {
-		kfree(counter);
-		return NULL;
-	}
-	counter->nr_kernel = nr_events;
-	counter->cpu = cpu;
-	kref_init(&counter->refs);
-	mg_counter_init(counter, format);
-	return counter;
-}
-
-/**
- * mg_counter_share_kernel - share kernel events, if all of them are open
- * @counter:	newly created
- * @attrs:	what the events count, see mg_attr_for_counting()
- *
- * Context: Process context, may sleep. Takes mg_shared.mutex and ctx->lock.
- * Return: true, or false if mg_counter_open_kernel() is to be called.
- */
-bool mg_counter_share_kernel(struct mg_counter *counter, const struct perf_event_attr *attrs)
-{
-	bool joined = mg_shared_join(counter->kernel, attrs, counter->nr_kernel, counter->cpu);
-
-	if (joined)
-		counter->leader = counter->kernel[0];
-	return joined;
-}
-
-/**
- * mg_counter_open_kernel - open or share kernel events on their CPU, all or none
- * @counter:	newly created
- * @spec:	what the events count
- * @failure:	set if an event is the cause of an error
- *
- * perf, PMUs and security modules see the credentials of the task that has described
- * the events, whichever task, worker or user of a name opens them.
- *
- * Context: Process context, may sleep; fastest on the CPU of the events. Takes
- * mg_shared.mutex, ctx->mutex and cpu_hotplug_lock.
- * Return: 0 or an error.
- */
-int mg_counter_open_kernel(struct mg_counter *counter, struct mg_spec *spec,
-			   struct mg_failure *failure)
-{
-	const struct cred *own = override_creds(spec->cred);
-	int err = mg_shared_open(counter->kernel, spec->attrs, counter->nr_kernel, counter->cpu,
-				 failure);
-
-	revert_creds(own);
-	if (!err)
-		counter->leader = counter->kernel[0];
-	return err;
-}
-
-/**
- * mg_counter_leave_closed - do without the events of a CPU that is offline
- * @counter:	newly created
- */
-void mg_counter_leave_closed(struct mg_counter *counter)
-{
-	mg_kernel_leave_closed(counter->kernel, counter->nr_kernel);
-	counter->leader = counter->kernel[0];
-}
-
 static void mg_counter_forget(struct kref *refs)
 {
 	struct mg_counter *counter = container_of(refs, struct mg_counter, refs);
 
-	if (counter->file)
-		hash_del(&counter->node);
+	hash_del(&counter->node);
 	mutex_unlock(&mg_counters_mutex);
-}
-
-/* Return true for the last reference. */
-static bool mg_counter_drop(struct mg_counter *counter)
-{
-	return kref_put_mutex(&counter->refs, mg_counter_forget, &mg_counters_mutex);
-}
-
-/* Return true if there is nothing that the CPU of kernel events had better do. */
-static bool mg_counter_leave(struct mg_counter *counter)
-{
-	if (counter->kernel && mg_kernel_is_opened(counter) &&
-	    !mg_shared_leave(counter->kernel, counter->nr_kernel, counter->cpu))
-		return false;
-	counter->leader = NULL;
-	return true;
-}
-
-static void mg_counter_free(struct mg_counter *counter)
-{
-	if (counter->file)
-		fput(counter->file);
-	else if (mg_kernel_is_opened(counter))
-		mg_shared_close(counter->kernel, counter->nr_kernel, counter->cpu);
-	kfree(counter->kernel);
+	fput(counter->file);
 	kfree(counter);
-}
-
-static void mg_counter_free_work(struct mg_cpu_work *work)
-{
-	mg_counter_free(work->item);
 }
 
 /**
  * mg_counter_put - drop a reference
- * @counter:	the counter; freed with its last reference
+ * @counter:	the counter of an event group; freed with its last reference
  *
  * Context: Process context, may sleep. Takes mg_counters_mutex.
  */
 void mg_counter_put(struct mg_counter *counter)
 {
-	if (mg_counter_drop(counter))
-		mg_counter_free(counter);
-}
-
-/**
- * mg_counters_put - drop references; each CPU releases its own kernel events
- * @work:	with @cpu, and a counter as @item; changed
- * @count:	entries of @work
- *
- * Context: Process context, may sleep. Takes mg_counters_mutex, and as
- * mg_cpu_works_run().
- */
-void mg_counters_put(struct mg_cpu_work *work, u32 count)
-{
-	struct mg_cpu_works works = { .func = mg_counter_free_work };
-	u32 left = 0;
-	u32 i;
-
-	for (i = 0; i < count; i++) {
-		struct mg_counter *counter = work[i].item;
-
-		if (!mg_counter_drop(counter))
-			continue;
-		if (mg_counter_leave(counter))
-			mg_counter_free(counter);
-		else
-			work[left++] = work[i];
-	}
-	mg_cpu_works_run(&works, work, left, false);
-}
-
-/**
- * mg_counter_users - how many use an event of a counter
- * @counter:	the counter, which has kernel events
- *
- * Context: Process context, may sleep. Takes mg_shared.mutex.
- * Return: the largest number of users of one of its events.
- */
-u32 mg_counter_users(const struct mg_counter *counter)
-{
-	return mg_shared_users(counter->kernel, counter->nr_kernel, counter->cpu);
+	kref_put_mutex(&counter->refs, mg_counter_forget, &mg_counters_mutex);
 }
 
 /**
@@ -295,9 +141,9 @@ u32 mg_counter_users(const struct mg_counter *counter)
 int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *info,
 			u64 *ids, u32 max_ids)
 {
-	if (!counter->kernel)
+	if (!counter->ops)
 		return mg_leader_describe(counter, info, ids, max_ids);
-	mg_kernel_describe(counter, info);
+	counter->ops->describe(counter, info);
 	return 0;
 }
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/bits.h>
 #include <linux/errno.h>
 #include <linux/irqflags.h>
 #include <linux/ktime.h>
@@ -10,7 +9,6 @@
 #include <linux/smp.h>
 
 #include "core/cpu.h"
-#include "stream/sample.h"
 
 /**
  * mg_cpus_init - allocate the state of all CPUs
@@ -104,35 +102,6 @@ void mg_cpus_remove(struct mg_cpus *cpus, struct mg_member *member)
 }
 
 /**
- * mg_cpus_replace - put another member in the place of one
- * @cpus:	the CPUs
- * @old:	the one
- * @new:	the other member, whose counter is of the same CPU; on no list
- *
- * Context: mg_group.mutex is held. Takes mg_cpu.lock.
- */
-void mg_cpus_replace(struct mg_cpus *cpus, struct mg_member *old, struct mg_member *new)
-{
-	struct mg_cpu *on_cpu = &cpus->on_cpu[old->cpu];
-	struct mg_member **link = &on_cpu->first;
-
-	raw_spin_lock_irq(&on_cpu->lock);
-	mg_cpu_idle_invalidate(on_cpu);
-	while (*link != old)
-		link = &(*link)->next;
-	new->next = old->next;
-	WRITE_ONCE(*link, new);
-	on_cpu->sample_room += mg_sample_room(new);
-	on_cpu->sample_room -= mg_sample_room(old);
-	raw_spin_unlock_irq(&on_cpu->lock);
-
-	new->cpu = old->cpu;
-	on_cpu->nr_events += new->plan->capacity;
-	on_cpu->nr_events -= old->plan->capacity;
-	cpumask_set_cpu(new->cpu, cpus->running);
-}
-
-/**
  * mg_cpus_replace_plan - give a member a plan of another capacity
  * @cpus:	the CPUs
  * @member:	the member; its old plan is freed
@@ -154,66 +123,6 @@ void mg_cpus_replace_plan(struct mg_cpus *cpus, struct mg_member *member,
 	on_cpu->nr_events += plan->capacity - old->capacity;
 	mg_plan_free(old);
 	mg_member_unwrite(member);
-}
-
-/**
- * mg_cpus_replace_counter - give a member other events of the same number
- * @cpus:	the CPUs
- * @member:	the member, whose CPU was offline; its old plan is freed
- * @counter:	the new counter; the reference to it and to the old one change hands
- * @plan:	its plan
- *
- * Context: mg_group.mutex is held, no handler runs. Takes mg_cpu.lock.
- */
-void mg_cpus_replace_counter(struct mg_cpus *cpus, struct mg_member *member,
-			     struct mg_counter *counter, struct mg_plan *plan)
-{
-	struct mg_cpu *on_cpu = &cpus->on_cpu[member->cpu];
-	struct mg_plan *old = member->plan;
-
-	raw_spin_lock_irq(&on_cpu->lock);
-	mg_cpu_idle_invalidate(on_cpu);
-	member->plan = plan;
-	member->counter = counter;
-	member->view->generation++;
-	raw_spin_unlock_irq(&on_cpu->lock);
-	mg_plan_free(old);
-	mg_member_unwrite(member);
-}
-
-/* Results of reading all members of a CPU. */
-#define MG_SOME_FAILED		BIT(0)	/* a member could not be read */
-#define MG_SOME_NEED_CPU	BIT(1)	/* a member can be read by this CPU only */
-
-/*
- * Read all members of this CPU, interrupts off. All callers that read the CPU they
- * run on use it: the handler of a broadcast, with a @sink; the way to idle, with a
- * @budget, where the loop ends at the first failure; and a stream, with a @ring.
- */
-static __always_inline unsigned int mg_cpu_read_local(const struct mg_cpu *on_cpu, int cpu,
-						      const struct mg_now *now,
-						      const struct mg_sink *sink,
-						      struct mg_budget *budget,
-						      struct mg_ring *ring)
-{
-	struct mg_member *member;
-	unsigned int result = 0;
-	int ret;
-
-	for (member = on_cpu->first; member; member = member->next) {
-		if (ring)
-			ret = mg_sample_local(member, cpu, now, ring);
-		else
-			ret = mg_read_local(member, cpu, now, sink, budget);
-		if (likely(ret == MG_SCOPE_CPU)) {
-			result |= MG_SOME_NEED_CPU;
-		} else if (ret < 0) {
-			result |= MG_SOME_FAILED;
-			if (budget)
-				break;
-		}
-	}
-	return result;
 }
 
 /*
@@ -248,13 +157,22 @@ void mg_cpu_read(void *info)
 	struct mg_cpus *cpus = info;
 	int cpu = smp_processor_id();
 	struct mg_cpu *on_cpu = &cpus->on_cpu[cpu];
-	unsigned int result;
+	struct mg_member *member;
+	bool needed = false;	/* a member can be read by this CPU only */
+	bool failed = false;	/* a member could not be read */
+	int ret;
 
 	on_cpu->now = mg_now_in_sweep(cpus, cpu);
-	result = mg_cpu_read_local(on_cpu, cpu, &on_cpu->now, &cpus->sink, NULL, NULL);
-	if (unlikely(result & MG_SOME_FAILED))
+	for (member = on_cpu->first; member; member = member->next) {
+		ret = mg_read_local(member, cpu, &on_cpu->now, &cpus->sink);
+		if (likely(ret == MG_SCOPE_CPU))
+			needed = true;
+		else if (ret < 0)
+			failed = true;
+	}
+	if (unlikely(failed))
 		WRITE_ONCE(cpus->needs_retry, true);
-	if (unlikely(!(result & MG_SOME_NEED_CPU)))
+	if (unlikely(!needed))
 		cpumask_clear_cpu(cpu, cpus->running);
 
 	/* Pairs with the smp_cond_load_acquire() of mg_sweep_wait(). */
@@ -296,97 +214,4 @@ void mg_cpu_read_remote(struct mg_cpus *cpus, int cpu, bool skip)
 			return;
 		}
 	}
-}
-
-/**
- * mg_cpu_idle_refresh - bring the counts of this CPU up to date before it idles
- * @on_cpu:	this CPU; its lock is held
- * @budget:	what the CPU may still do, for all meta-groups; reduced
- *
- * Context: Interrupts are off. Takes ctx->lock.
- * Return: true if all counts will stay as they are while the CPU is idle.
- */
-bool mg_cpu_idle_refresh(struct mg_cpu *on_cpu, struct mg_budget *budget)
-{
-	int cpu = smp_processor_id();
-
-	on_cpu->idle_now = mg_now_of(cpu);
-	return !(mg_cpu_read_local(on_cpu, cpu, &on_cpu->idle_now, NULL, budget, NULL) &
-		 MG_SOME_FAILED);
-}
-
-/**
- * mg_cpu_read_idle - read members as mg_cpu_idle_refresh() has left them
- * @cpus:	the CPUs
- * @cpu:	the CPU, idle or not
- *
- * Context: mg_group.mutex is held. Takes ctx->lock.
- * Return: true if the CPU was idle throughout and its records are up to date.
- * Otherwise they are to be written again.
- */
-bool mg_cpu_read_idle(struct mg_cpus *cpus, int cpu)
-{
-	struct mg_cpu *on_cpu = &cpus->on_cpu[cpu];
-	struct mg_now now, idle_now;
-	struct mg_member *member;
-	u32 seq;
-	int ret;
-
-	/* Pairs with the smp_store_release() of mg_quiet_enter(). */
-	seq = smp_load_acquire(&on_cpu->idle_seq);
-	if (!(seq & 1))
-		return false;
-	/* If @idle_now changes meanwhile, so does @idle_seq. */
-	idle_now = data_race(on_cpu->idle_now);
-	/* A sweep has interrupted the CPU since: newer counts have been returned. */
-	if ((s64)(idle_now.mono - on_cpu->now.mono) < 0)
-		return false;
-
-	for (member = on_cpu->first; member; member = member->next) {
-		local_irq_disable();
-		now = mg_now_of(cpu);
-		ret = mg_read_idle(member, &now, &idle_now, &cpus->sink);
-		local_irq_enable();
-		if (ret < 0)
-			return false;
-		member->error = 0;
-	}
-
-	smp_rmb();	/* pairs with the smp_wmb() of mg_cpu_idle_invalidate() */
-	return READ_ONCE(on_cpu->idle_seq) == seq;
-}
-
-/**
- * mg_cpu_sample - read all members of this CPU into its ring
- * @on_cpu:	this CPU; its lock is held
- * @cpu:	its number
- * @now:	current time
- * @ring:	has room for @sample_room bytes
- *
- * Context: Interrupts are off. Takes ctx->lock.
- * Return: true if all members could be read.
- */
-bool mg_cpu_sample(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *now,
-		   struct mg_ring *ring)
-{
-	return !(mg_cpu_read_local(on_cpu, cpu, now, NULL, NULL, ring) & MG_SOME_FAILED);
-}
-
-/**
- * mg_cpu_sample_lost - append records of lost samples for all members of a CPU
- * @on_cpu:	the CPU; its lock is held
- * @cpu:	its number
- * @now:	current time
- * @ring:	ring of that CPU, which has room for @sample_room bytes
- * @lost:	number of deadlines
- *
- * Context: Interrupts are off.
- */
-void mg_cpu_sample_lost(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *now,
-			struct mg_ring *ring, u64 lost)
-{
-	const struct mg_member *member;
-
-	for (member = on_cpu->first; member; member = member->next)
-		mg_sample_lost(member, cpu, now, ring, lost);
 }

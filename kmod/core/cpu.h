@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The members of one CPU, and reading them: by that CPU, from another one, and
- * while the CPU is idle.
+ * The members of one CPU, and reading them: by that CPU, and from another one.
  */
 #ifndef MG_CPU_H
 #define MG_CPU_H
@@ -16,7 +15,6 @@
 
 #include "core/read.h"
 #include "core/sink.h"
-#include "stream/ring.h"
 
 /* Bounds the time that a handler runs with interrupts off. */
 #define MG_MAX_EVENTS_PER_CPU	2048
@@ -82,20 +80,11 @@ int mg_cpus_init(struct mg_cpus *cpus);
 void mg_cpus_destroy(struct mg_cpus *cpus);
 void mg_cpus_add(struct mg_cpus *cpus, struct mg_member *member, int cpu);
 void mg_cpus_remove(struct mg_cpus *cpus, struct mg_member *member);
-void mg_cpus_replace(struct mg_cpus *cpus, struct mg_member *old, struct mg_member *new);
 void mg_cpus_replace_plan(struct mg_cpus *cpus, struct mg_member *member,
 			  struct mg_plan *plan);
-void mg_cpus_replace_counter(struct mg_cpus *cpus, struct mg_member *member,
-			     struct mg_counter *counter, struct mg_plan *plan);
 
 void mg_cpu_read(void *info);
 void mg_cpu_read_remote(struct mg_cpus *cpus, int cpu, bool skip);
-bool mg_cpu_read_idle(struct mg_cpus *cpus, int cpu);
-bool mg_cpu_idle_refresh(struct mg_cpu *on_cpu, struct mg_budget *budget);
-bool mg_cpu_sample(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *now,
-		   struct mg_ring *ring);
-void mg_cpu_sample_lost(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *now,
-			struct mg_ring *ring, u64 lost);
 
 /* The current time, perf_clock() as CPU @cpu would return it. */
 static inline struct mg_now mg_now_of(int cpu)

@@ -6,7 +6,6 @@
 
 #include "core/fixup.h"
 #include "core/group.h"
-#include "stream/sample.h"
 
 /* A frame that could not be enlarged is tried again after this time. */
 #define MG_GROW_INTERVAL	HZ

@@ -184,8 +184,8 @@ static void mg_record_init(const struct mg_member *member,
 		.cpu = member->cpu,
 		.read_format = member->counter->read_format,
 	};
-	if (member->view)
-		mg_sink_set_record(record)->generation = member->view->generation;
+	if (member->counter->ops)
+		mg_sink_set_record(record)->generation = member->generation;
 }
 
 /* Copy a record and its payload into a frame, which keeps its own size. */

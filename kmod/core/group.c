@@ -6,6 +6,7 @@
 
 #include "compat/isolation.h"
 #include "core/group.h"
+#include "core/layers.h"
 
 static bool mg_group_alloc_masks(struct mg_group *group)
 {
@@ -43,7 +44,6 @@ struct mg_group *mg_group_create(void)
 
 	mutex_init(&group->mutex);
 	kref_init(&group->refs);
-	mg_quiet_init(&group->quiet, &group->cpus);
 	if (mg_cpus_init(&group->cpus) || mg_frames_init(&group->frames) ||
 	    !mg_group_alloc_masks(group)) {
 		mg_group_put(group);
@@ -56,7 +56,8 @@ static void mg_group_free(struct kref *refs)
 {
 	struct mg_group *group = container_of(refs, struct mg_group, refs);
 
-	mg_quiet_leave(&group->quiet);
+	if (group->quiet)
+		group->quiet_ops->free(group);
 	mg_frames_destroy(&group->frames);
 	mg_cpus_destroy(&group->cpus);
 	mg_group_free_masks(group);
@@ -95,7 +96,8 @@ int mg_group_control(struct mg_group *group, unsigned int perf_cmd)
 	 * 0. A refresh between the two, when the CPU enters idle again, must not
 	 * happen.
 	 */
-	mg_quiet_hold(&group->quiet);
+	if (group->quiet)
+		group->quiet_ops->hold(group);
 	for (i = 0; i < group->frames.nr_members; i++) {
 		const struct mg_counter *counter = group->frames.members[i]->counter;
 
@@ -105,7 +107,8 @@ int mg_group_control(struct mg_group *group, unsigned int perf_cmd)
 		if (err && !first)
 			first = err;
 	}
-	mg_quiet_release(&group->quiet);
+	if (group->quiet)
+		group->quiet_ops->release(group);
 	return first;
 }
 
@@ -120,36 +123,19 @@ static void mg_isolated_cpus(struct cpumask *isolated)
 }
 
 /**
- * mg_group_set_mode - set the mode of a meta-group
+ * mg_group_set_mode - set the mode of a meta-group, whose quiet mode is set
  * @group:	the meta-group
  * @mode:	PERF_METAGROUP_MODE_*
  *
- * Context: Process context, may sleep. Takes mg_group.mutex.
- * Return: 0, -EUSERS, -ENOMEM or -ERESTARTSYS; the mode is unchanged on error.
+ * Context: Process context. mg_group.mutex is held.
  */
-int mg_group_set_mode(struct mg_group *group, u32 mode)
+void mg_group_set_mode(struct mg_group *group, u32 mode)
 {
-	int err;
-
-	err = mg_group_lock(group);
-	if (err)
-		return err;
-
-	if (mode & PERF_METAGROUP_MODE_QUIET)
-		err = mg_quiet_join(&group->quiet);
-	else
-		mg_quiet_leave(&group->quiet);
-	if (err)
-		goto unlock;
-
 	group->mode = mode;
 	if (mode & PERF_METAGROUP_MODE_SKIP_ISOLATED)
 		mg_isolated_cpus(group->skipped);
 	else
 		cpumask_clear(group->skipped);
-unlock:
-	mg_group_unlock(group);
-	return err;
 }
 
 /**

@@ -10,7 +10,9 @@
 
 #include "core/cpu.h"
 #include "core/frames.h"
-#include "quiet/quiet.h"
+
+struct mg_quiet;
+struct mg_quiet_ops;
 
 /**
  * struct mg_stats - duration of sweeps in ns
@@ -32,7 +34,8 @@ struct mg_stats {
  * @mutex:		protects all fields
  * @refs:		references
  * @frames:		members in attach order, and their frames
- * @quiet:		quiet mode
+ * @quiet:		quiet mode, of quiet/; NULL before the first time
+ * @quiet_ops:		table of @quiet
  * @next_id:		number of the next member
  * @mode:		PERF_METAGROUP_MODE_*
  * @skipped:		CPUs that are not interrupted (SKIP_ISOLATED)
@@ -58,7 +61,8 @@ struct mg_group {
 	struct mutex mutex ____cacheline_aligned;
 	struct kref refs;
 	struct mg_frames frames;
-	struct mg_quiet quiet;
+	struct mg_quiet *quiet;
+	const struct mg_quiet_ops *quiet_ops;
 	u32 next_id;
 	u32 mode;
 	cpumask_var_t skipped;
@@ -97,7 +101,7 @@ struct mg_group_info {
 struct mg_group *mg_group_create(void);
 void mg_group_put(struct mg_group *group);
 int mg_group_control(struct mg_group *group, unsigned int perf_cmd);
-int mg_group_set_mode(struct mg_group *group, u32 mode);
+void mg_group_set_mode(struct mg_group *group, u32 mode);
 int mg_group_info(struct mg_group *group, struct mg_group_info *info);
 int mg_group_member(struct mg_group *group, u32 id, struct mg_event_info *info,
 		    u64 *ids, u32 max_ids);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
 
-#include "core/limit.h"
+#include "core/layers.h"
 #include "core/member.h"
-#include "set/cpu_work.h"
-#include "set/perf_kernel.h"
 
 static DEFINE_MUTEX(mg_claims_mutex);	/* mg_counter.owner of all counters */
 
@@ -49,89 +46,6 @@ put_counter:
 }
 
 /**
- * mg_member_create_kernel - create a member whose kernel events are to be opened
- * @spec:	what they count
- * @format:	read_format of the payload
- * @cpu:	their CPU
- * @follow:	its events are opened anew when its CPU comes online
- *
- * Allocates all but the events, so that it is charged to the caller.
- *
- * Context: Process context, may sleep.
- * Return: the member, or an ERR_PTR().
- */
-struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int cpu,
-					  bool follow)
-{
-	struct mg_counter *counter = mg_counter_create_kernel(spec->nr_events, format, cpu);
-	struct mg_member *member;
-
-	if (!counter)
-		return ERR_PTR(-ENOMEM);
-	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
-	if (!member)
-		goto put_counter;
-	member->counter = counter;
-	member->plan = mg_plan_alloc(counter, spec->nr_events);
-	member->view = mg_view_create(counter, spec, follow);
-	if (!member->plan || !member->view)
-		goto free_member;
-	counter->id = member->view->ids[0];
-	return member;
-
-free_member:
-	mg_view_destroy(member->view);
-	mg_plan_free(member->plan);
-	kfree(member);
-put_counter:
-	mg_counter_put(counter);
-	return ERR_PTR(-ENOMEM);
-}
-
-/**
- * mg_member_share - open a member by sharing kernel events, if all of them are open
- * @member:	newly created
- *
- * Context: Process context, may sleep.
- * Return: true, or false if mg_member_open() is to be called.
- */
-bool mg_member_share(struct mg_member *member)
-{
-	if (!mg_counter_share_kernel(member->counter, member->view->spec->attrs))
-		return false;
-	mg_kernel_plan(member->plan);
-	return true;
-}
-
-/**
- * mg_member_open - open the kernel events of a member
- * @member:	newly created
- *
- * If its view is to open them anew, the CPU may be offline. The member is stopped, and
- * its counts are 0. On an error, @view->failure is set if an event is the cause.
- *
- * Context: Process context, may sleep; fastest on the CPU of the events.
- * Return: 0 or an error.
- */
-int mg_member_open(struct mg_member *member)
-{
-	struct mg_view *view = member->view;
-	const struct mg_failure before = view->failure;
-	/* Or later: it may come and go meanwhile. */
-	bool offline = !cpu_online(member->counter->cpu);
-	int err = mg_counter_open_kernel(member->counter, view->spec, &view->failure);
-
-	if (err == -ENODEV && view->follow && (offline || !cpu_online(member->counter->cpu))) {
-		view->failure = before;
-		mg_counter_leave_closed(member->counter);
-		err = 0;
-	}
-	if (!err)
-		mg_kernel_plan(member->plan);
-	return err;
-}
-
-/**
  * mg_status_name - what a status is called in text
  * @status:	of mg_member_describe() or mg_counter_describe()
  *
@@ -166,15 +80,13 @@ int mg_member_describe(const struct mg_member *member, struct mg_event_info *inf
 {
 	int err = mg_counter_describe_wait(member->counter, info, ids, max_ids);
 
-	info->generation = 0;
+	info->generation = member->generation;
 	info->error = 0;
 	info->failed = info->nr_events;
 	info->reason = PERF_METAGROUP_REASON_NONE;
 	info->users = 0;
-	if (member->view) {
-		mg_view_describe(member->view, info, ids, max_ids);
-		info->users = mg_counter_users(member->counter);
-	}
+	if (member->counter->ops)
+		member->counter->ops->describe_member(member, info, ids, max_ids);
 	return err;
 }
 
@@ -212,7 +124,7 @@ int mg_member_claim(struct mg_member **members, u32 count, u32 *failed)
 
 /**
  * mg_members_destroy - free members, attached or not
- * @members:	the members; on no list
+ * @members:	the members, on no list; changed
  * @count:	entries of @members
  *
  * Context: Process context, may sleep. cpu_hotplug_lock is not held. Takes
@@ -220,7 +132,8 @@ int mg_member_claim(struct mg_member **members, u32 count, u32 *failed)
  */
 void mg_members_destroy(struct mg_member **members, u32 count)
 {
-	struct mg_cpu_work *work = kvcalloc(count, sizeof(*work), GFP_KERNEL);
+	const struct mg_set_ops *ops = NULL;
+	u32 of_sets = 0;
 	u32 i;
 
 	mutex_lock(&mg_claims_mutex);
@@ -231,19 +144,16 @@ void mg_members_destroy(struct mg_member **members, u32 count)
 
 	for (i = 0; i < count; i++) {
 		struct mg_member *member = members[i];
-		struct mg_counter *counter = member->counter;
 
-		if (member->view)
-			mg_limit_remove_events(member->view->limit, counter->nr_kernel);
-		mg_view_destroy(member->view);
+		if (member->counter->ops) {
+			ops = member->counter->ops;
+			members[of_sets++] = member;
+			continue;
+		}
+		mg_counter_put(member->counter);
 		mg_plan_free(member->plan);
 		kfree(member);
-		if (work)
-			work[i] = (struct mg_cpu_work){ .cpu = counter->cpu, .item = counter };
-		else
-			mg_counter_put(counter);
 	}
-	if (work)
-		mg_counters_put(work, count);
-	kvfree(work);
+	if (of_sets)
+		ops->destroy(members, of_sets);
 }

@@ -3,9 +3,11 @@
 #define MG_MEMBER_H
 
 #include <linux/cache.h>
+#include <linux/kernel.h>
 
 #include "core/counter.h"
-#include "set/view.h"
+
+struct mg_view;
 
 /**
  * struct mg_member - a counter as one meta-group sees it
@@ -17,8 +19,10 @@
  * @written:	for each copy of the snapshot: generation of the plan whose
  *		constants are in the frame, or MG_NOTHING_WRITTEN; sweep
  * @id:		number; mg_group.mutex, constant once attached
+ * @generation:	how often kernel events have been opened anew; as @plan
  * @counter:	where the counts come from; a reference, replaced as @plan
- * @view:	what is shown of kernel events; NULL for a group; constant
+ * @view:	what is shown of kernel events, of set/; NULL for a group; constant
+ * @scratch:	memory of @view for a payload that user space must not see; or NULL; constant
  * @grow_error:	result of the last attempt to enlarge the frame; mg_group.mutex
  * @grow_after:	no new attempt before this time in jiffies; mg_group.mutex
  *
@@ -36,8 +40,10 @@ struct mg_member {
 	int cpu;
 	u64 written[2];
 	u32 id;
+	u32 generation;
 	struct mg_counter *counter;
 	struct mg_view *view;
+	u64 *scratch;
 	int grow_error;
 	unsigned long grow_after;
 } ____cacheline_aligned;
@@ -63,11 +69,24 @@ static inline u32 mg_member_frame_size(const struct mg_member *member)
 	return mg_frame_size(member->counter, member->plan->capacity);
 }
 
+/*
+ * Bytes beside the payload that a member may need in a ring of the layer above, for
+ * one deadline and for those lost before. A deadline at which it cannot be read is a
+ * record of its own, which is not longer than a payload of one count.
+ */
+#define MG_SAMPLE_HEAD	72
+
+static inline u32 mg_sample_room_of(const struct mg_counter *counter, u32 capacity)
+{
+	return MG_SAMPLE_HEAD + mg_payload_size(counter, capacity);
+}
+
+static inline u32 mg_sample_room(const struct mg_member *member)
+{
+	return mg_sample_room_of(member->counter, member->plan->capacity);
+}
+
 struct mg_member *mg_member_create(int fd, u32 *reason);
-struct mg_member *mg_member_create_kernel(struct mg_spec *spec, u64 format, int cpu,
-					  bool follow);
-bool mg_member_share(struct mg_member *member);
-int mg_member_open(struct mg_member *member);
 const char *mg_status_name(u32 status);
 int mg_member_describe(const struct mg_member *member, struct mg_event_info *info,
 		       u64 *ids, u32 max_ids);

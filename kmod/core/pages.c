@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/err.h>
 #include <linux/mm.h>
-#include <linux/sched.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
@@ -23,6 +20,15 @@ static void *mg_pages_alloc(size_t size)
 		memory = alloc_pages_exact(size, MG_GFP_MAPPED | __GFP_ZERO |
 					   __GFP_NORETRY | __GFP_NOWARN);
 	return memory ?: __vmalloc(size, MG_GFP_MAPPED | __GFP_ZERO);
+}
+
+static void mg_pages_free_memory(struct mg_pages *pages)
+{
+	if (is_vmalloc_addr(pages->memory))
+		vfree(pages->memory);
+	else
+		free_pages_exact(pages->memory, pages->size);
+	kfree(pages);
 }
 
 /**
@@ -46,91 +52,15 @@ struct mg_pages *mg_pages_create(size_t size)
 	}
 	kref_init(&pages->refs);
 	pages->size = size;
+	pages->free = mg_pages_free_memory;
 	return pages;
-}
-
-static void mg_pages_free_ring(struct mg_pages *pages)
-{
-	size_t i;
-
-	if (pages->memory)
-		vunmap(pages->memory);
-	for (i = 0; i < pages->size >> PAGE_SHIFT && pages->ring[i]; i++) {
-		__free_page(pages->ring[i]);
-		cond_resched();
-	}
-	kvfree(pages->ring);
-	mg_uncharge(&pages->charge);
-}
-
-/**
- * mg_pages_create_ring - allocate a page and a ring behind it, filled with zeros
- * @data_size:	bytes of the ring, a multiple of the size of a page
- * @offset:	where the page is in the file, in pages
- * @node:	NUMA node
- * @memlock:	who pays for it
- *
- * The kernel sees the ring twice in a row, so that it can write what crosses the
- * end of the ring as if it did not.
- *
- * Context: Process context, may sleep.
- * Return: a reference, or ERR_PTR(-ENOMEM), ERR_PTR(-EPERM) or ERR_PTR(-EINTR).
- */
-struct mg_pages *mg_pages_create_ring(size_t data_size, unsigned long offset, int node,
-				      const struct mg_memlock *memlock)
-{
-	size_t nr_data = data_size >> PAGE_SHIFT;
-	struct mg_pages *pages;
-	int err;
-	size_t i;
-
-	pages = kzalloc(sizeof(*pages), GFP_KERNEL_ACCOUNT);
-	if (!pages)
-		return ERR_PTR(-ENOMEM);
-	kref_init(&pages->refs);
-	pages->size = PAGE_SIZE + data_size;
-	pages->offset = offset;
-	pages->ring = kvcalloc(1 + 2 * nr_data, sizeof(*pages->ring), GFP_KERNEL_ACCOUNT);
-	if (!pages->ring) {
-		kfree(pages);
-		return ERR_PTR(-ENOMEM);
-	}
-	err = mg_charge(&pages->charge, memlock, 1 + nr_data);
-	if (err)
-		goto put;
-
-	for (i = 0; i <= nr_data; i++) {
-		err = -EINTR;
-		if (fatal_signal_pending(current))
-			goto put;
-		cond_resched();
-		err = -ENOMEM;
-		/* Refused, rather than that processes are killed for it. */
-		pages->ring[i] = alloc_pages_node(node, MG_GFP_MAPPED | __GFP_ZERO |
-						  __GFP_RETRY_MAYFAIL | __GFP_NOWARN, 0);
-		if (!pages->ring[i])
-			goto put;
-	}
-	memcpy(&pages->ring[1 + nr_data], &pages->ring[1], nr_data * sizeof(*pages->ring));
-	pages->memory = vmap(pages->ring, 1 + 2 * nr_data, VM_MAP, PAGE_KERNEL);
-	if (pages->memory)
-		return pages;
-put:
-	mg_pages_put(pages);
-	return ERR_PTR(err);
 }
 
 static void mg_pages_free(struct kref *refs)
 {
 	struct mg_pages *pages = container_of(refs, struct mg_pages, refs);
 
-	if (pages->ring)
-		mg_pages_free_ring(pages);
-	else if (is_vmalloc_addr(pages->memory))
-		vfree(pages->memory);
-	else
-		free_pages_exact(pages->memory, pages->size);
-	kfree(pages);
+	pages->free(pages);
 }
 
 /**

@@ -8,9 +8,6 @@
 #include <linux/kref.h>
 #include <linux/types.h>
 
-#include "stream/memlock.h"
-
-struct page;
 struct vm_area_struct;
 
 /**
@@ -19,8 +16,7 @@ struct vm_area_struct;
  * @size:	bytes that can be mapped
  * @offset:	where @memory begins in the file, in pages
  * @memory:	the memory
- * @ring:	the pages of a ring, NULL for other memory
- * @charge:	of a ring: who pays for it
+ * @free:	frees the memory and this structure
  *
  * All fields but @refs are constant.
  */
@@ -29,13 +25,10 @@ struct mg_pages {
 	size_t size;
 	unsigned long offset;
 	void *memory;
-	struct page **ring;
-	struct mg_charge charge;
+	void (*free)(struct mg_pages *pages);
 };
 
 struct mg_pages *mg_pages_create(size_t size);
-struct mg_pages *mg_pages_create_ring(size_t data_size, unsigned long offset, int node,
-				      const struct mg_memlock *memlock);
 void mg_pages_get(struct mg_pages *pages);
 void mg_pages_put(struct mg_pages *pages);
 int mg_pages_mmap(struct mg_pages *pages, struct vm_area_struct *vma);

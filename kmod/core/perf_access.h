@@ -28,6 +28,7 @@ static_assert(PERF_FORMAT_MAX == 1U << 5);
 #define MG_OTHER_CPU	(-2)
 
 struct mg_member;
+struct mg_set_ops;
 
 /**
  * struct mg_counter - where the counts of a member come from
@@ -44,11 +45,12 @@ struct mg_member;
  * @record_size:	bytes of a record before its payload; constant
  * @shown_enabled:	last total_time_enabled that was returned; ctx->lock
  * @shown_running:	last total_time_running that was returned; ctx->lock
+ * @ops:		of kernel events, else NULL; constant
  * @kernel:		kernel events, which count on @cpu; or NULL; constant
  * @nr_kernel:		entries of @kernel; constant
  * @cpu:		CPU of the kernel events; constant
  * @file:		file of the leader; a reference, which keeps it; or NULL; constant
- * @refs:		references; see counter.c
+ * @refs:		references to that of a perf group; see counter.c
  * @node:		entry in the table of counters; mg_counters_mutex
  * @owner:		the attached member, or NULL; mg_claims_mutex
  *
@@ -69,6 +71,7 @@ struct mg_counter {
 	u8 record_size;
 	u64 shown_enabled;
 	u64 shown_running;
+	const struct mg_set_ops *ops;
 	struct perf_event **kernel;
 	u32 nr_kernel;
 	int cpu;

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/compiler.h>
 #include <linux/errno.h>
-#include <linux/minmax.h>
 #include <linux/smp.h>
 
+#include "core/layers.h"
 #include "core/read.h"
-#include "set/perf_kernel.h"
 
 /*
  * Functions named mg_update_* bring the counts of a member up to date and set
@@ -69,8 +68,8 @@ int mg_update_any(const struct mg_member *member, struct perf_event_context *ctx
 	struct mg_plan *plan = member->plan;
 	int err;
 
-	if (member->view)
-		return mg_view_update(member->view, plan, ctx, cpu, status);
+	if (member->counter->ops)
+		return member->counter->ops->update(member, ctx, cpu, status);
 	if (!mg_counts_on(plan, cpu))
 		return mg_update_elsewhere(member, ctx, status);
 	err = mg_plan_update(plan);
@@ -87,16 +86,26 @@ static void mg_write_void(struct mg_member *member, const struct mg_sink *sink, 
 	struct perf_metagroup_record *record = mg_sink_record(sink, member);
 
 	member->written[sink->copy] = MG_NOTHING_WRITTEN;
-	if (member->view)
-		mg_sink_set_record(record)->generation = member->view->generation;
+	if (member->counter->ops)
+		mg_sink_set_record(record)->generation = member->generation;
 	record->cpu = member->cpu;
 	record->size = 0;
 	record->status = status;
 	record->time = now->mono;
 }
 
-static void mg_write_record(struct mg_member *member, const struct mg_sink *sink, u32 status,
-			    const struct mg_now *now, const struct perf_event_context *ctx)
+/**
+ * mg_write_record - write the record of a member whose counts are up to date
+ * @member:	the member
+ * @sink:	where its record is
+ * @status:	result of mg_update_any()
+ * @now:	time of the counts
+ * @ctx:	the context that mg_plan_lock() has locked
+ *
+ * Context: ctx->lock is held, interrupts are off.
+ */
+void mg_write_record(struct mg_member *member, const struct mg_sink *sink, u32 status,
+		     const struct mg_now *now, const struct perf_event_context *ctx)
 {
 	struct perf_metagroup_record *record = mg_sink_record(sink, member);
 	const struct mg_plan *plan = member->plan;
@@ -117,9 +126,9 @@ static void mg_write_record(struct mg_member *member, const struct mg_sink *sink
 	record->status = status;
 	record->time = now->mono;
 	mg_write_payload(plan, ctx, now->perf, payload);
-	if (member->view) {
-		mg_view_apply(member->view, plan, status, payload);
-		mg_sink_set_record(record)->generation = member->view->generation;
+	if (member->counter->ops) {
+		member->counter->ops->show(member, status, payload);
+		mg_sink_set_record(record)->generation = member->generation;
 	}
 }
 
@@ -188,79 +197,4 @@ int mg_read_remote(struct mg_member *member, int cpu, const struct mg_now *now,
 	ret = mg_read_any(member, ctx, smp_processor_id() == cpu ? cpu : MG_OTHER_CPU, now, sink);
 	mg_plan_unlock(ctx);
 	return ret;
-}
-
-/**
- * mg_read_idle - read a member of an idle CPU from its memory
- * @member:	the member
- * @now:	current time, for counts that need no refresh
- * @idle_now:	when the CPU entered idle, for counts that it refreshed then
- * @sink:	where the record is
- *
- * Context: Interrupts are off. Takes ctx->lock.
- * Return: see read.h. After an error, the record is not up to date.
- */
-int mg_read_idle(struct mg_member *member, const struct mg_now *now,
-		 const struct mg_now *idle_now, const struct mg_sink *sink)
-{
-	struct mg_plan *plan = member->plan;
-	struct perf_event_context *ctx = mg_plan_lock(plan);
-	u32 status = PERF_METAGROUP_OK;
-	int ret;
-
-	ret = mg_update_any(member, ctx, MG_OTHER_CPU, &status);
-	if (ret == -EBUSY && mg_counts_on(plan, member->cpu)) {
-		/* Another event of a set may be OFFLINE. */
-		if (status == PERF_METAGROUP_OK)
-			status = PERF_METAGROUP_IDLE;
-		now = idle_now;
-		ret = MG_SCOPE_CPU;
-	}
-	if (ret >= 0)
-		mg_write_record(member, sink, status, now, ctx);
-	mg_plan_unlock(ctx);
-	return ret;
-}
-
-static int mg_idle_spend(const struct mg_plan *plan, struct mg_budget *budget)
-{
-	if (!plan->idle_stable)
-		return -EBUSY;
-	if (plan->nr_reads > budget->events)
-		return -ENOSPC;
-	budget->events -= plan->nr_reads;
-	return 0;
-}
-
-static int mg_idle_refresh_kernel(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
-				  struct mg_budget *budget)
-{
-	u32 status;
-
-	return mg_idle_spend(plan, budget) ?:
-		min(mg_kernel_refresh(plan, ctx, cpu, &status), 0);
-}
-
-/**
- * mg_idle_refresh - bring event->count up to date on the way to idle
- * @plan:	plan of the member
- * @ctx:	the context that mg_plan_lock() has locked
- * @cpu:	this CPU
- * @budget:	what the CPU may still do; reduced
- *
- * Context: ctx->lock is held, interrupts are off.
- * Return: 0, also for a group that does not count; -EBUSY if its counts go on
- * while the CPU is idle; see read.h.
- */
-int mg_idle_refresh(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
-		    struct mg_budget *budget)
-{
-	if (!budget->members)
-		return -ENOSPC;
-	budget->members--;
-	if (plan->counter->kernel)
-		return mg_idle_refresh_kernel(plan, ctx, cpu, budget);
-	if (!mg_counts_on(plan, cpu))
-		return 0;
-	return mg_plan_update(plan) ?: mg_idle_spend(plan, budget) ?: mg_refresh(plan);
 }

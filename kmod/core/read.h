@@ -9,7 +9,7 @@
  *   -EBUSY	it counts, and this CPU cannot read it
  *   -EAGAIN	it is being moved, or has been moved, to another CPU
  *   -EMSGSIZE	it has more events than its frame has room for
- *   -ENOSPC	reading it would exceed the budget
+ *   -ENOSPC	reading it would exceed the budget of a CPU that enters idle
  *   other	error of its PMU
  */
 #ifndef MG_READ_H
@@ -22,49 +22,33 @@
 #include "core/perf_read.h"
 #include "core/sink.h"
 
-/**
- * struct mg_budget - what a CPU may still do before it enters idle
- * @members:	members to visit
- * @events:	events to read
- */
-struct mg_budget {
-	unsigned int members;
-	unsigned int events;
-};
-
 int mg_update_any(const struct mg_member *member, struct perf_event_context *ctx,
 		  int cpu, u32 *status);
+void mg_write_record(struct mg_member *member, const struct mg_sink *sink, u32 status,
+		     const struct mg_now *now, const struct perf_event_context *ctx);
 int mg_read_any(struct mg_member *member, struct perf_event_context *ctx, int cpu,
 		const struct mg_now *now, const struct mg_sink *sink);
 int mg_read_failed(struct mg_member *member, const struct mg_now *now,
 		   const struct mg_sink *sink, int err);
 int mg_read_remote(struct mg_member *member, int cpu, const struct mg_now *now,
 		   const struct mg_sink *sink);
-int mg_read_idle(struct mg_member *member, const struct mg_now *now,
-		 const struct mg_now *idle_now, const struct mg_sink *sink);
-int mg_idle_refresh(struct mg_plan *plan, struct perf_event_context *ctx, int cpu,
-		    struct mg_budget *budget);
 
 /*
- * Read a member of this CPU, interrupts off: into a sink, or, on the way to idle,
- * with a budget in place of it, so that only event->count is brought up to date.
+ * Read a member of this CPU, interrupts off.
  *
  * Fast for the usual member: it counts on this CPU, and its frame has the
  * constants of its plan, which is current.
  */
 static __always_inline int mg_read_local(struct mg_member *member, int cpu,
-					 const struct mg_now *now, const struct mg_sink *sink,
-					 struct mg_budget *budget)
+					 const struct mg_now *now, const struct mg_sink *sink)
 {
 	struct perf_metagroup_record *record;
 	struct mg_plan *plan = member->plan;
 	struct perf_event_context *ctx = mg_plan_lock(plan);
 	int ret;
 
-	if (budget) {
-		ret = mg_idle_refresh(plan, ctx, cpu, budget);
-	} else if (likely(mg_counts_on(plan, cpu) && plan->plain &&
-			  mg_plan_is_at(plan, member->written[sink->copy]))) {
+	if (likely(mg_counts_on(plan, cpu) && plan->plain &&
+		   mg_plan_is_at(plan, member->written[sink->copy]))) {
 		ret = mg_refresh(plan);
 		if (likely(!ret)) {
 			record = mg_sink_record(sink, member);

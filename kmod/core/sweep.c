@@ -13,6 +13,7 @@
 
 #include "core/fixup.h"
 #include "core/group.h"
+#include "core/layers.h"
 #include "core/sweep.h"
 
 #define CREATE_TRACE_POINTS
@@ -137,13 +138,8 @@ static void mg_sweep_remote(struct mg_group *group)
 /* Read members of idle CPUs, which are then not interrupted. */
 static void mg_sweep_idle(struct mg_group *group)
 {
-	int cpu;
-
 	mg_sweep_ipi_mask(group);
-	mg_quiet_note_sweep(&group->quiet);
-	for_each_cpu(cpu, group->targets)
-		if (mg_cpu_read_idle(&group->cpus, cpu))
-			cpumask_clear_cpu(cpu, group->ipi_mask);
+	group->quiet_ops->read_idle(group);
 }
 
 /* Read all selected members. Return: the end of the sweep. */

@@ -24,6 +24,7 @@
 #include "device/ioctl_name.h"
 #include "device/ioctl_set.h"
 #include "set/control.h"
+#include "quiet/quiet.h"
 #include "stream/stream.h"
 
 /* The current version of each structure. */
@@ -236,6 +237,22 @@ free:
 	return err;
 }
 
+static int mg_set_mode(struct mg_group *group, u32 mode)
+{
+	int err = mg_group_lock(group);
+
+	if (err)
+		return err;
+	if (mode & PERF_METAGROUP_MODE_QUIET)
+		err = mg_quiet_join(group);
+	else
+		mg_quiet_leave(group);
+	if (!err)
+		mg_group_set_mode(group, mode);
+	mg_group_unlock(group);
+	return err;
+}
+
 static long mg_ioctl_set_mode(struct mg_handle *handle, void __user *uarg)
 {
 	struct perf_metagroup_mode arg;
@@ -247,7 +264,7 @@ static long mg_ioctl_set_mode(struct mg_handle *handle, void __user *uarg)
 	if (arg.flags || arg.reserved ||
 	    arg.mode & ~(PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED))
 		return -EINVAL;
-	return mg_group_set_mode(handle->group, arg.mode);
+	return mg_set_mode(handle->group, arg.mode);
 }
 
 static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)

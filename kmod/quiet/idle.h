@@ -7,7 +7,15 @@
 
 #include <linux/list.h>
 
-#include "core/read.h"
+/**
+ * struct mg_budget - what a CPU may still do before it enters idle
+ * @members:	members to visit
+ * @events:	events to read
+ */
+struct mg_budget {
+	unsigned int members;
+	unsigned int events;
+};
 
 /**
  * struct mg_idle - called by each CPU when it enters and leaves idle

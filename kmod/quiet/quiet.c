@@ -6,9 +6,15 @@
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
+#include <linux/errno.h>
 #include <linux/irqflags.h>
 #include <linux/jiffies.h>
+#include <linux/slab.h>
 
+#include "core/group.h"
+#include "core/layers.h"
+#include "quiet/idle.h"
+#include "quiet/idle_read.h"
 #include "quiet/quiet.h"
 
 /*
@@ -17,6 +23,21 @@
  * enter idle more often than they are swept.
  */
 #define MG_QUIET_INTEREST	HZ
+
+/**
+ * struct mg_quiet - a meta-group's part in quiet mode
+ * @idle:	what idle CPUs call
+ * @cpus:	CPUs of the meta-group; constant
+ * @last_sweep:	time of the last sweep in jiffies; mg_group.mutex, READ_ONCE() by
+ *		CPUs that enter idle
+ * @held:	CPUs do not refresh counts; as @last_sweep
+ */
+struct mg_quiet {
+	struct mg_idle idle;
+	struct mg_cpus *cpus;
+	unsigned long last_sweep;
+	bool held;
+};
 
 static void mg_quiet_enter(struct mg_idle *idle, unsigned int cpu, struct mg_budget *budget)
 {
@@ -48,78 +69,101 @@ static void mg_quiet_exit(struct mg_idle *idle, unsigned int cpu)
 	raw_spin_unlock_irqrestore(&on_cpu->lock, flags);
 }
 
-/**
- * mg_quiet_init - initialize; the meta-group is not quiet
- * @quiet:	of the meta-group
- * @cpus:	of the same meta-group
+/*
+ * A sweep reads members of idle CPUs from memory. Each CPU that enters idle reads
+ * @last_sweep, so it is written only if it changes.
  */
-void mg_quiet_init(struct mg_quiet *quiet, struct mg_cpus *cpus)
+static void mg_quiet_read_idle(struct mg_group *group)
 {
-	mg_idle_init(&quiet->idle, mg_quiet_enter, mg_quiet_exit);
-	quiet->cpus = cpus;
+	struct mg_quiet *quiet = group->quiet;
+	unsigned long now = jiffies;
+	int cpu;
+
+	if (quiet->last_sweep != now)
+		WRITE_ONCE(quiet->last_sweep, now);
+	for_each_cpu(cpu, group->targets)
+		if (mg_cpu_read_idle(&group->cpus, cpu))
+			cpumask_clear_cpu(cpu, group->ipi_mask);
 }
 
-/**
- * mg_quiet_hold - stop CPUs from refreshing counts until mg_quiet_release()
- * @quiet:	of the meta-group
- *
- * No refresh is in progress when this returns.
- *
- * Context: mg_group.mutex is held. Takes mg_cpu.lock.
- */
-void mg_quiet_hold(struct mg_quiet *quiet)
+/* CPUs do not refresh counts until mg_quiet_release(); none does when this returns. */
+static void mg_quiet_hold(struct mg_group *group)
 {
 	int cpu;
 
-	WRITE_ONCE(quiet->held, true);
-	for_each_cpu(cpu, quiet->cpus->mask) {
-		raw_spin_lock_irq(&quiet->cpus->on_cpu[cpu].lock);
-		raw_spin_unlock_irq(&quiet->cpus->on_cpu[cpu].lock);
+	WRITE_ONCE(group->quiet->held, true);
+	for_each_cpu(cpu, group->cpus.mask) {
+		raw_spin_lock_irq(&group->cpus.on_cpu[cpu].lock);
+		raw_spin_unlock_irq(&group->cpus.on_cpu[cpu].lock);
 	}
 }
 
-/**
- * mg_quiet_release - let CPUs refresh counts again
- * @quiet:	of the meta-group
- *
- * Context: mg_group.mutex is held.
- */
-void mg_quiet_release(struct mg_quiet *quiet)
+static void mg_quiet_release(struct mg_group *group)
 {
-	WRITE_ONCE(quiet->held, false);
+	WRITE_ONCE(group->quiet->held, false);
+}
+
+static void mg_quiet_free(struct mg_group *group)
+{
+	mg_quiet_leave(group);
+	kfree(group->quiet);
+}
+
+static const struct mg_quiet_ops mg_quiet_ops = {
+	.read_idle = mg_quiet_read_idle,
+	.hold = mg_quiet_hold,
+	.release = mg_quiet_release,
+	.free = mg_quiet_free,
+};
+
+static int mg_quiet_create(struct mg_group *group)
+{
+	struct mg_quiet *quiet = kzalloc(sizeof(*quiet), GFP_KERNEL_ACCOUNT);
+
+	if (!quiet)
+		return -ENOMEM;
+	mg_idle_init(&quiet->idle, mg_quiet_enter, mg_quiet_exit);
+	quiet->cpus = &group->cpus;
+	group->quiet = quiet;
+	group->quiet_ops = &mg_quiet_ops;
+	return 0;
 }
 
 /**
  * mg_quiet_join - make a meta-group quiet
- * @quiet:	of the meta-group
+ * @group:	the meta-group
  *
  * Context: Process context, mg_group.mutex is held. Takes mg_idle_mutex.
- * Return: 0, also if it is quiet already; or an error of mg_idle_join().
+ * Return: 0, also if it is quiet already; -ENOMEM; or an error of mg_idle_join().
  */
-int mg_quiet_join(struct mg_quiet *quiet)
+int mg_quiet_join(struct mg_group *group)
 {
+	int err = group->quiet ? 0 : mg_quiet_create(group);
+
+	if (err)
+		return err;
 	/* CPUs refresh counts from now on, so that the first sweep finds them. */
-	WRITE_ONCE(quiet->last_sweep, jiffies);
-	return mg_idle_join(&quiet->idle);
+	WRITE_ONCE(group->quiet->last_sweep, jiffies);
+	return mg_idle_join(&group->quiet->idle);
 }
 
 /**
  * mg_quiet_leave - make a meta-group no longer quiet
- * @quiet:	of the meta-group, quiet or not
+ * @group:	the meta-group, quiet or not
  *
- * Context: Process context, may sleep. mg_group.mutex is held, or @quiet has no
- * other user. Takes mg_idle_mutex and mg_cpu.lock.
+ * Context: Process context, may sleep. mg_group.mutex is held, or @group has no other
+ * user. Takes mg_idle_mutex and mg_cpu.lock.
  */
-void mg_quiet_leave(struct mg_quiet *quiet)
+void mg_quiet_leave(struct mg_group *group)
 {
 	unsigned int cpu;
 
-	if (!mg_idle_leave(&quiet->idle))
+	if (!group->quiet || !mg_idle_leave(&group->quiet->idle))
 		return;
 
 	/* mg_quiet_exit() no longer does it. */
 	for_each_possible_cpu(cpu) {
-		struct mg_cpu *on_cpu = &quiet->cpus->on_cpu[cpu];
+		struct mg_cpu *on_cpu = &group->cpus.on_cpu[cpu];
 
 		raw_spin_lock_irq(&on_cpu->lock);
 		mg_cpu_idle_invalidate(on_cpu);

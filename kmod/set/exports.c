@@ -187,13 +187,13 @@ static int mg_exports_read(const struct mg_member *member, int cpu, u64 *counts)
 	u32 status;
 	int ret;
 
-	ret = mg_view_update(member->view, member->plan, ctx, cpu, &status);
+	ret = mg_view_update(member, ctx, cpu, &status);
 	if (ret < 0 || status != PERF_METAGROUP_OK) {
 		mg_plan_unlock(ctx);
 		return -ENODATA;
 	}
 	mg_write_payload(member->plan, ctx, mg_perf_clock(cpu), payload);
-	mg_view_apply(member->view, member->plan, status, payload);
+	mg_view_apply(member, status, payload);
 	mg_plan_unlock(ctx);
 	memcpy(counts, payload + counter->count_word, counter->nr_kernel * sizeof(*counts));
 	return 0;

@@ -14,6 +14,9 @@
 #include "core/group.h"
 #include "set/control.h"
 #include "set/follow.h"
+#include "set/kernel_counter.h"
+#include "set/set_member.h"
+#include "set/view.h"
 
 /* Meta-groups that are worked on at once: what a few wait for must not stop all. */
 #define MG_FOLLOW_AT_ONCE	4
@@ -88,7 +91,7 @@ static int mg_reopen_alloc(struct mg_reopen *reopen)
 		.event = nr_events,
 		.cpu = PERF_METAGROUP_NO_CPU,
 	};
-	reopen->counter = mg_counter_create_kernel(nr_events, reopen->format, reopen->cpu);
+	reopen->counter = mg_set_counter_create(nr_events, reopen->format, reopen->cpu);
 	if (!reopen->counter)
 		return -ENOMEM;
 	reopen->counter->id = reopen->shown_id;
@@ -100,7 +103,7 @@ static int mg_reopen_alloc(struct mg_reopen *reopen)
 static void mg_reopen_events(struct mg_reopen *reopen)
 {
 	reopen->err = mg_reopen_alloc(reopen) ?:
-		mg_counter_open_kernel(reopen->counter, reopen->spec, &reopen->failure);
+		mg_kernel_counter_open(reopen->counter, reopen->spec, &reopen->failure);
 	if (!reopen->err)
 		mg_kernel_plan(reopen->plan);
 }
@@ -110,26 +113,38 @@ static void mg_reopen_end(struct mg_reopen *reopen)
 {
 	mg_plan_free(reopen->plan);
 	if (reopen->counter)
-		mg_counter_put(reopen->counter);
+		mg_kernel_counter_free(reopen->counter);
 	mg_spec_put(reopen->spec);
+}
+
+/* Give the member the new counter and its plan, in exchange for the old ones. */
+static void mg_follow_exchange(struct mg_group *group, struct mg_member *member,
+			       struct mg_reopen *reopen)
+{
+	struct mg_cpu *on_cpu = &group->cpus.on_cpu[member->cpu];
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	swap(member->plan, reopen->plan);
+	swap(member->counter, reopen->counter);
+	member->generation++;
+	raw_spin_unlock_irq(&on_cpu->lock);
+	mg_member_unwrite(member);
 }
 
 /* Continue what the member shows with the new counter. */
 static void mg_follow_replace(struct mg_group *group, struct mg_member *member,
 			      struct mg_reopen *reopen)
 {
-	struct mg_counter *old = member->counter;
 	struct mg_control stop = { .op = MG_VIEW_STOP, .first = member->id, .last = member->id };
 	struct mg_control start = stop;
 	bool stopped = member->view->stopped;
 
 	mg_control_sets(group, &stop);
-	mg_cpus_replace_counter(&group->cpus, member, reopen->counter, reopen->plan);
+	mg_follow_exchange(group, member, reopen);
 	start.op = MG_VIEW_START;
 	if (!stopped)
 		mg_control_sets(group, &start);
-	reopen->counter = old;
-	reopen->plan = NULL;
 }
 
 /* Nothing is done if the member is detached, or has other events. */

@@ -18,8 +18,8 @@ struct mg_spec;
  * @shown_id:	identifier of its leader
  * @format:	read_format of its payload
  * @spec:	its events; a reference; NULL if there is no member
- * @counter:	the new counter, then the old one; a reference, or NULL
- * @plan:	the plan of the new counter, until the member has it; or NULL
+ * @counter:	the new counter, then the old one; or NULL
+ * @plan:	its plan, or NULL
  * @err:	why it could not be opened, or 0
  * @failure:	the cause
  */

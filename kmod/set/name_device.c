@@ -13,6 +13,7 @@
 #include "set/join.h"
 #include "set/name.h"
 #include "set/name_device.h"
+#include "set/perf_kernel.h"
 
 static ssize_t id_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
@@ -35,7 +36,7 @@ static void mg_name_find_state(struct mg_name *name)
 		return;
 	name->state = PERF_METAGROUP_OK;
 	for (i = 0; i < frames->nr_members; i++) {
-		mg_counter_describe(frames->members[i]->counter, &info, NULL, 0);
+		mg_kernel_describe(frames->members[i]->counter, &info);
 		name->state = mg_worse_status(name->state, info.status);
 	}
 	end = ktime_get_ns();

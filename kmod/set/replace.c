@@ -2,13 +2,15 @@
 /*
  * A member of a set gets other events: a new member takes its number and its place.
  */
+#include <linux/compiler.h>
+#include <linux/cpumask.h>
 #include <linux/errno.h>
 
 #include "core/attach.h"
 #include "core/group.h"
 #include "set/control.h"
 #include "set/replace.h"
-#include "stream/sample.h"
+#include "set/view.h"
 
 /**
  * mg_replace_reserve - check the limits and allocate memory for other events
@@ -36,6 +38,29 @@ int mg_replace_reserve(struct mg_group *group, const struct mg_member *old,
 				 mg_member_frame_size(new));
 }
 
+/* Put @new in the place of @old on its CPU. */
+static void mg_replace_on_cpu(struct mg_group *group, const struct mg_member *old,
+			      struct mg_member *new)
+{
+	struct mg_cpu *on_cpu = &group->cpus.on_cpu[old->cpu];
+	struct mg_member **link = &on_cpu->first;
+
+	raw_spin_lock_irq(&on_cpu->lock);
+	mg_cpu_idle_invalidate(on_cpu);
+	while (*link != old)
+		link = &(*link)->next;
+	new->next = old->next;
+	WRITE_ONCE(*link, new);
+	on_cpu->sample_room += mg_sample_room(new);
+	on_cpu->sample_room -= mg_sample_room(old);
+	raw_spin_unlock_irq(&on_cpu->lock);
+
+	new->cpu = old->cpu;
+	on_cpu->nr_events += new->plan->capacity;
+	on_cpu->nr_events -= old->plan->capacity;
+	cpumask_set_cpu(new->cpu, group->cpus.running);
+}
+
 /**
  * mg_replace_commit - replace a member; the new one starts if the old one counted
  * @group:	the meta-group
@@ -50,9 +75,9 @@ void mg_replace_commit(struct mg_group *group, struct mg_member *old, struct mg_
 	struct mg_control start = { .op = MG_VIEW_START, .first = old->id, .last = old->id };
 
 	new->id = old->id;
-	new->view->generation = old->view->generation + 1;
+	new->generation = old->generation + 1;
 	mg_frames_replace(&group->frames, mg_frames_find(&group->frames, old->id), new);
-	mg_cpus_replace(&group->cpus, old, new);
+	mg_replace_on_cpu(group, old, new);
 	if (!old->view->stopped)
 		mg_control_sets(group, &start);
 }

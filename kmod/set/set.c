@@ -13,7 +13,10 @@
 #include "core/limit.h"
 #include "set/control.h"
 #include "set/cpu_work.h"
+#include "set/perf_kernel.h"
 #include "set/set.h"
+#include "set/set_member.h"
+#include "set/view.h"
 
 /* Allocate a member; its events are opened later. */
 static struct mg_member *mg_set_create_member(const struct mg_set *set, int cpu)
@@ -23,7 +26,7 @@ static struct mg_member *mg_set_create_member(const struct mg_set *set, int cpu)
 
 	if (!mg_limit_add_events(set->limit, nr_events))
 		return ERR_PTR(-E2BIG);
-	member = mg_member_create_kernel(set->spec, set->format, cpu, set->follow);
+	member = mg_set_member_create(set->spec, set->format, cpu, set->follow);
 	if (IS_ERR(member))
 		mg_limit_remove_events(set->limit, nr_events);
 	else
@@ -54,7 +57,7 @@ static void mg_set_open_work(struct mg_cpu_work *work)
 {
 	struct mg_member *member = work->item;
 
-	member->view->error = mg_member_open(member);
+	member->view->error = mg_set_member_open(member);
 }
 
 static int mg_set_open_works(struct mg_cpu_work *work, u32 count, u32 first)
@@ -62,7 +65,7 @@ static int mg_set_open_works(struct mg_cpu_work *work, u32 count, u32 first)
 	struct mg_cpu_works works = { .func = mg_set_open_work };
 	struct mg_member *member = work[first].item;
 
-	member->view->error = mg_member_open(member);
+	member->view->error = mg_set_member_open(member);
 	if (member->view->error)
 		return 0;
 	swap(work[0], work[first]);
@@ -104,7 +107,7 @@ static int mg_set_open_members(struct mg_set *set)
 	for (i = 0; i < attach->nr_members; i++) {
 		struct mg_member *member = attach->members[i];
 
-		if (mg_member_share(member))
+		if (mg_set_member_share(member))
 			continue;
 		if (member->counter->cpu == here)
 			first = count;
@@ -162,9 +165,9 @@ struct mg_member *mg_set_open_member(struct mg_set *set, int cpu)
 	struct mg_member *member = mg_set_create_member(set, cpu);
 	int err;
 
-	if (IS_ERR(member) || mg_member_share(member))
+	if (IS_ERR(member) || mg_set_member_share(member))
 		return member;
-	err = mg_member_open(member);
+	err = mg_set_member_open(member);
 	if (!err)
 		return member;
 	set->failure = member->view->failure;

@@ -7,6 +7,7 @@
 #include <linux/overflow.h>
 #include <linux/slab.h>
 
+#include "core/member.h"
 #include "core/perf_read.h"
 #include "set/view.h"
 
@@ -65,8 +66,7 @@ void mg_view_destroy(struct mg_view *view)
 
 /**
  * mg_view_update - bring the counts of kernel events up to date, if they are shown
- * @view:	the view
- * @plan:	plan of the events
+ * @member:	the member
  * @ctx:	context of the first event, whose lock is held
  * @cpu:	this CPU, or MG_OTHER_CPU
  * @status:	result
@@ -74,11 +74,11 @@ void mg_view_destroy(struct mg_view *view)
  * Context: Interrupts are off.
  * Return: as mg_kernel_refresh().
  */
-int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
-		   struct perf_event_context *ctx, int cpu, u32 *status)
+int mg_view_update(const struct mg_member *member, struct perf_event_context *ctx, int cpu,
+		   u32 *status)
 {
-	if (likely(!view->stopped))
-		return mg_kernel_refresh(plan, ctx, cpu, status);
+	if (likely(!member->view->stopped))
+		return mg_kernel_refresh(member->plan, ctx, cpu, status);
 	*status = PERF_METAGROUP_OFF;
 	return MG_SCOPE_ANY;
 }
@@ -135,16 +135,16 @@ static struct mg_times mg_view_times(const struct mg_counter *counter, const u64
 
 /**
  * mg_view_apply - make a payload what the view shows
- * @view:	the view
- * @plan:	plan of the events
+ * @member:	the member
  * @status:	result of mg_view_update()
  * @payload:	their payload
  *
  * Context: Interrupts are off. ctx->lock of the first event is held.
  */
-void mg_view_apply(struct mg_view *view, const struct mg_plan *plan, u32 status, u64 *payload)
+void mg_view_apply(const struct mg_member *member, u32 status, u64 *payload)
 {
-	const struct mg_counter *counter = plan->counter;
+	const struct mg_counter *counter = member->counter;
+	struct mg_view *view = member->view;
 	u64 *count = payload + counter->count_word;
 	u64 *id = payload + counter->id_word;
 	struct mg_times times = { .enabled = view->enabled, .running = view->running };
@@ -159,7 +159,7 @@ void mg_view_apply(struct mg_view *view, const struct mg_plan *plan, u32 status,
 			*count = view->counts[i];
 		return;
 	}
-	mg_view_keep(view, plan, status, payload);
+	mg_view_keep(view, member->plan, status, payload);
 	times = mg_view_times(counter, payload);
 	times.enabled = mg_time_since(times.enabled, view->enabled);
 	times.running = mg_time_since(times.running, view->running);
@@ -184,7 +184,6 @@ void mg_view_describe(const struct mg_view *view, struct mg_event_info *info, u6
 
 	if (view->stopped)
 		info->status = PERF_METAGROUP_OFF;
-	info->generation = view->generation;
 	info->error = -view->error;
 	info->failed = view->failure.event;
 	info->reason = view->failure.reason;

@@ -12,6 +12,7 @@
 #include "set/spec.h"
 
 struct mg_limit;
+struct mg_member;
 
 /**
  * enum mg_view_op - what is done to a view
@@ -35,7 +36,6 @@ enum mg_view_op {
  * @ids:	identifiers, one for each event; constant
  * @last:	times and counts of the events when they were last read, or controlled, on
  *		their CPU; used if a PMU may move them to another one; ctx->lock
- * @generation:	how often the events have been opened anew
  * @spec:	what the events count; a reference, constant
  * @follow:	they are opened anew when their CPU comes online; constant
  * @limit:	that of the user who has opened the set; a use, or NULL; constant
@@ -53,7 +53,6 @@ struct mg_view {
 	u64 *counts;
 	u64 *ids;
 	u64 *last;
-	u32 generation;
 	struct mg_spec *spec;
 	bool follow;
 	struct mg_limit *limit;
@@ -65,9 +64,9 @@ struct mg_view {
 struct mg_view *mg_view_create(const struct mg_counter *counter, struct mg_spec *spec,
 			       bool follow);
 void mg_view_destroy(struct mg_view *view);
-int mg_view_update(const struct mg_view *view, const struct mg_plan *plan,
-		   struct perf_event_context *ctx, int cpu, u32 *status);
-void mg_view_apply(struct mg_view *view, const struct mg_plan *plan, u32 status, u64 *payload);
+int mg_view_update(const struct mg_member *member, struct perf_event_context *ctx, int cpu,
+		   u32 *status);
+void mg_view_apply(const struct mg_member *member, u32 status, u64 *payload);
 void mg_view_describe(const struct mg_view *view, struct mg_event_info *info, u64 *ids,
 		      u32 max_ids);
 void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_view_op op,

@@ -4,6 +4,7 @@
 
 #include "core/pages.h"
 #include "stream/ring.h"
+#include "stream/ring_pages.h"
 
 /**
  * mg_ring_init - create the memory of a ring
@@ -20,7 +21,7 @@
 int mg_ring_init(struct mg_ring *ring, size_t size, bool overwrite, unsigned long offset,
 		 int node, const struct mg_memlock *memlock)
 {
-	struct mg_pages *pages = mg_pages_create_ring(size, offset, node, memlock);
+	struct mg_pages *pages = mg_ring_pages_create(size, offset, node, memlock);
 
 	if (IS_ERR(pages))
 		return PTR_ERR(pages);

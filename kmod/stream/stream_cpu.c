@@ -18,6 +18,7 @@
 
 #include "compat/timer.h"
 #include "core/cpu.h"
+#include "stream/sample.h"
 #include "stream/stream_cpu.h"
 #include "stream/throttle.h"
 
