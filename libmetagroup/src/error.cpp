@@ -70,6 +70,8 @@ constexpr auto refused_as = [](const Circumstances& c) { return c.reason == reas
 
 constexpr auto list = "see \"metagroup list\" for what there is";
 constexpr auto perf_fd = "pass what perf_event_open(2) returned";
+constexpr auto without_sets = "the loaded module is built without sets, or too old";
+constexpr auto with_sets = "build it with SET=y, or install a newer one";
 constexpr auto bad_name = "it is no name of a set";
 constexpr auto name_rule =
     "use up to 63 letters, digits, '_', '-' and '.', the first a letter or digit";
@@ -192,8 +194,13 @@ constexpr std::array rules = {
          "use the numbers that OPEN_SET or JOIN returned"),
     Rule(set_mode, {EUSERS}, too_many_quiet, "there are too many quiet meta-groups already",
          "close one, or do without"),
+    Rule(set_mode, {EINVAL}, wrong_module, "the loaded module is built without quiet mode",
+         "build it with QUIET=y, or do without"),
     Rule(read_device, {ENOSPC}, buffer_too_small, "the buffer has only {bytes} bytes",
          "see info() for the size needed"),
+    Rule(start_stream, {ENOTTY}, wrong_module,
+         "the loaded module is built without streams, or too old",
+         "build it with STREAM=y, or install a newer one"),
     Rule(start_stream, {EBUSY}, stream_running, "a stream of this meta-group is running",
          "stop it first"),
     Rule(start_stream, {EUSERS}, too_many_streams, "there are too many streams already",
@@ -225,6 +232,10 @@ constexpr std::array rules = {
     Rule(open_set, {E2BIG}, too_many_members,
          "the limits of a meta-group, or of the user (max_set_events), would be exceeded",
          "use fewer events or CPUs"),
+    Rule(open_set, {ENOTTY}, wrong_module, without_sets, with_sets),
+    Rule(join, {ENOTTY}, wrong_module, without_sets, with_sets),
+    Rule(publish, {ENOTTY}, wrong_module, without_sets, with_sets),
+    Rule(unpublish, {ENOTTY}, wrong_module, without_sets, with_sets),
     Rule(join, {ENOENT}, no_such_set, "there is no such set", "{similar}"),
     Rule(unpublish, {ENOENT}, no_such_set, "there is no such set", "{similar}"),
     Rule(join, {EACCES}, no_set_permission, "its mode does not allow it",
