@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Counters: there is one for each event group that is, or is to become, a
- * member, so all who open the same group share it. Those of kernel events are made by
- * set/.
+ * member, so all who open the same group share it. Those of kernel events are made
+ * with their members.
  */
 #include <linux/err.h>
 #include <linux/file.h>

@@ -34,7 +34,7 @@ struct mg_stats {
  * @mutex:		protects all fields
  * @refs:		references
  * @frames:		members in attach order, and their frames
- * @quiet:		quiet mode, of quiet/; NULL before the first time
+ * @quiet:		quiet mode; NULL before the first time
  * @quiet_ops:		table of @quiet
  * @next_id:		number of the next member
  * @mode:		PERF_METAGROUP_MODE_*

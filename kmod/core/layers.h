@@ -16,7 +16,7 @@ struct mg_member;
 struct perf_event_context;
 
 /**
- * struct mg_set_ops - counters of kernel events, and their members; by set/
+ * struct mg_set_ops - counters of kernel events, and their members
  * @update:	bring the counts of a member up to date, as mg_update_any(), under ctx->lock
  * @show:	turn a payload with what the events have counted into what the member shows;
  *		under ctx->lock
@@ -37,7 +37,7 @@ struct mg_set_ops {
 };
 
 /**
- * struct mg_quiet_ops - quiet mode of a meta-group; by quiet/
+ * struct mg_quiet_ops - quiet mode of a meta-group
  * @read_idle:	read members of idle CPUs, and remove these CPUs from mg_group.ipi_mask
  * @hold:	stop CPUs that enter idle from changing counts
  * @release:	undo @hold

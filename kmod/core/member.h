@@ -21,7 +21,7 @@ struct mg_view;
  * @id:		number; mg_group.mutex, constant once attached
  * @generation:	how often kernel events have been opened anew; as @plan
  * @counter:	where the counts come from; a reference, replaced as @plan
- * @view:	what is shown of kernel events, of set/; NULL for a group; constant
+ * @view:	what is shown of kernel events; NULL for a group; constant
  * @scratch:	memory of @view for a payload that user space must not see; or NULL; constant
  * @grow_error:	result of the last attempt to enlarge the frame; mg_group.mutex
  * @grow_after:	no new attempt before this time in jiffies; mg_group.mutex

@@ -7,6 +7,7 @@
 #include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/fs.h>
+#include <linux/kconfig.h>
 #include <linux/minmax.h>
 #include <linux/mm.h>
 #include <linux/perf_event.h>
@@ -23,6 +24,7 @@
 #include "device/ioctl_events.h"
 #include "device/ioctl_name.h"
 #include "device/ioctl_set.h"
+#include "device/ioctl_stream.h"
 #include "set/control.h"
 #include "quiet/quiet.h"
 #include "stream/stream.h"
@@ -47,6 +49,15 @@ static_assert(sizeof(struct perf_metagroup_events) == PERF_METAGROUP_EVENTS_SIZE
 static_assert(sizeof(struct perf_metagroup_publish) == PERF_METAGROUP_PUBLISH_SIZE_VER1);
 static_assert(sizeof(struct perf_metagroup_name) == PERF_METAGROUP_NAME_SIZE_VER1);
 
+#define MG_FEATURES	(PERF_METAGROUP_FEATURE_FRAMED | PERF_METAGROUP_FEATURE_SWEEP | \
+			 PERF_METAGROUP_FEATURE_MAP | PERF_METAGROUP_FEATURE_SKIP_ISOLATED | \
+			 (IS_ENABLED(CONFIG_PERF_METAGROUP_QUIET) ? \
+			  PERF_METAGROUP_FEATURE_QUIET : 0) | \
+			 (IS_ENABLED(CONFIG_PERF_METAGROUP_STREAM) ? \
+			  PERF_METAGROUP_FEATURE_STREAM : 0) | \
+			 (IS_ENABLED(CONFIG_PERF_METAGROUP_SET) ? \
+			  PERF_METAGROUP_FEATURE_SET | PERF_METAGROUP_FEATURE_NAME : 0))
+
 static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 {
 	struct perf_metagroup_info arg;
@@ -68,14 +79,7 @@ static long mg_ioctl_info(struct mg_handle *handle, void __user *uarg)
 		.size = arg.size,
 		.abi = PERF_METAGROUP_ABI,
 		.format = READ_ONCE(handle->format),
-		.features = PERF_METAGROUP_FEATURE_FRAMED |
-			    PERF_METAGROUP_FEATURE_SWEEP |
-			    PERF_METAGROUP_FEATURE_MAP |
-			    PERF_METAGROUP_FEATURE_QUIET |
-			    PERF_METAGROUP_FEATURE_SKIP_ISOLATED |
-			    PERF_METAGROUP_FEATURE_STREAM |
-			    PERF_METAGROUP_FEATURE_SET |
-			    PERF_METAGROUP_FEATURE_NAME,
+		.features = MG_FEATURES,
 		.max_members = MG_MAX_MEMBERS,
 		.max_per_cpu = MG_MAX_PER_CPU,
 		.max_snapshot = MG_MAX_SNAPSHOT,
@@ -237,6 +241,10 @@ free:
 	return err;
 }
 
+#define MG_MODES	(PERF_METAGROUP_MODE_SKIP_ISOLATED | \
+			 (IS_ENABLED(CONFIG_PERF_METAGROUP_QUIET) ? \
+			  PERF_METAGROUP_MODE_QUIET : 0))
+
 static int mg_set_mode(struct mg_group *group, u32 mode)
 {
 	int err = mg_group_lock(group);
@@ -262,7 +270,7 @@ static long mg_ioctl_set_mode(struct mg_handle *handle, void __user *uarg)
 	if (err)
 		return err;
 	if (arg.flags || arg.reserved ||
-	    arg.mode & ~(PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED))
+	    arg.mode & ~MG_MODES)
 		return -EINVAL;
 	return mg_set_mode(handle->group, arg.mode);
 }
@@ -302,63 +310,6 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 	}
 	mg_group_unlock(group);
 	return ret;
-}
-
-static bool mg_stream_is_valid(const struct perf_metagroup_stream *arg)
-{
-	if (!arg->period)
-		return !arg->flags && !arg->ring_size && !arg->watermark;
-	return !(arg->flags & ~PERF_METAGROUP_STREAM_OVERWRITE) &&
-	       arg->period >= PERF_METAGROUP_MIN_PERIOD &&
-	       arg->period <= PERF_METAGROUP_MAX_PERIOD &&
-	       is_power_of_2(arg->ring_size) && arg->ring_size >= PAGE_SIZE &&
-	       arg->ring_size <= PERF_METAGROUP_MAX_RING &&
-	       arg->watermark <= arg->ring_size;
-}
-
-static int mg_stream_set(struct mg_handle *handle, struct perf_metagroup_stream *arg)
-{
-	struct mg_stream *stream = handle->stream;
-
-	if (!arg->period) {
-		arg->lost = stream ? mg_stream_stop(stream) : 0;
-		return 0;
-	}
-	if (!stream) {
-		stream = mg_stream_create(handle->group, handle->limit, &handle->wait);
-		if (IS_ERR(stream))
-			return PTR_ERR(stream);
-		/* Pairs with the smp_load_acquire() of mg_handle_stream(). */
-		smp_store_release(&handle->stream, stream);
-	}
-	arg->lost = 0;
-	return mg_stream_start(stream, arg);
-}
-
-static long mg_ioctl_stream(struct mg_handle *handle, void __user *uarg)
-{
-	struct perf_metagroup_stream arg;
-	int err;
-
-	err = mg_copy_in(&arg, sizeof(arg), PERF_METAGROUP_STREAM_SIZE_VER1, uarg);
-	if (err)
-		return err;
-	if (!mg_stream_is_valid(&arg))
-		return -EINVAL;
-
-	/* To start it interrupts all CPUs, which mg_stream_start() charges. */
-	err = arg.period ? mg_handle_wait_and_lock(handle) : mg_group_lock(handle->group);
-	if (err)
-		return err;
-	err = mg_stream_set(handle, &arg);
-	if (arg.period)
-		mg_limit_settle(handle->limit, 0);
-	if (!err)
-		err = mg_copy_out(uarg, &arg, sizeof(arg));
-	if (err == -EFAULT && arg.period)
-		mg_stream_stop(handle->stream);
-	mg_group_unlock(handle->group);
-	return err;
 }
 
 static long mg_ioctl_control(struct mg_handle *handle, unsigned int perf_cmd,

@@ -5,7 +5,10 @@
 #ifndef MG_IDLE_H
 #define MG_IDLE_H
 
+#include <linux/errno.h>
+#include <linux/kconfig.h>
 #include <linux/list.h>
+#include <linux/types.h>
 
 /**
  * struct mg_budget - what a CPU may still do before it enters idle
@@ -31,6 +34,7 @@ struct mg_idle {
 	void (*exit)(struct mg_idle *idle, unsigned int cpu);
 };
 
+#if IS_ENABLED(CONFIG_PERF_METAGROUP_QUIET)
 void mg_idle_init(struct mg_idle *idle,
 		  void (*enter)(struct mg_idle *idle, unsigned int cpu,
 				struct mg_budget *budget),
@@ -38,5 +42,28 @@ void mg_idle_init(struct mg_idle *idle,
 int mg_idle_join(struct mg_idle *idle);
 bool mg_idle_leave(struct mg_idle *idle);
 void mg_idle_exit(void);
+#else
+static inline void mg_idle_init(struct mg_idle *idle,
+				void (*enter)(struct mg_idle *idle, unsigned int cpu,
+					      struct mg_budget *budget),
+				void (*exit)(struct mg_idle *idle, unsigned int cpu))
+{
+}
+
+/* Only meta-groups in quiet mode and their streams call it. */
+static inline int mg_idle_join(struct mg_idle *idle)
+{
+	return -EINVAL;
+}
+
+static inline bool mg_idle_leave(struct mg_idle *idle)
+{
+	return false;
+}
+
+static inline void mg_idle_exit(void)
+{
+}
+#endif
 
 #endif /* MG_IDLE_H */

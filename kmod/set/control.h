@@ -2,12 +2,13 @@
 #ifndef MG_CONTROL_H
 #define MG_CONTROL_H
 
+#include <linux/kconfig.h>
 #include <linux/types.h>
 
+#include "core/group.h"
 #include "set/view.h"
 
 struct cpumask;
-struct mg_group;
 
 /**
  * struct mg_control - members of sets that are controlled together
@@ -34,6 +35,16 @@ struct mg_control {
 };
 
 void mg_control_sets(struct mg_group *group, struct mg_control *control);
+
+#if IS_ENABLED(CONFIG_PERF_METAGROUP_SET)
 int mg_control_all(struct mg_group *group, unsigned int perf_cmd, u32 *interrupted);
+#else
+static inline int mg_control_all(struct mg_group *group, unsigned int perf_cmd,
+				 u32 *interrupted)
+{
+	*interrupted = group->frames.nr_members;
+	return mg_group_control(group, perf_cmd);
+}
+#endif
 
 #endif /* MG_CONTROL_H */

@@ -3,6 +3,7 @@
 #define MG_FOLLOW_H
 
 #include <linux/atomic.h>
+#include <linux/kconfig.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
 
@@ -59,10 +60,17 @@ struct mg_follow {
 };
 
 struct mg_follow *mg_follow_create(struct mg_group *group);
-void mg_follow_destroy(struct mg_follow *follow);
 void mg_follow_update(struct mg_follow *follow);
 
 int mg_follow_init(void);
 void mg_follow_exit(void);
+
+#if IS_ENABLED(CONFIG_PERF_METAGROUP_SET)
+void mg_follow_destroy(struct mg_follow *follow);
+#else
+static inline void mg_follow_destroy(struct mg_follow *follow)
+{
+}
+#endif
 
 #endif /* MG_FOLLOW_H */

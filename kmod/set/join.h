@@ -2,6 +2,7 @@
 #ifndef MG_JOIN_H
 #define MG_JOIN_H
 
+#include <linux/kconfig.h>
 #include <linux/list.h>
 #include <linux/types.h>
 
@@ -37,7 +38,14 @@ struct mg_name_stats {
 struct mg_join *mg_join_create(struct mg_name *name, const struct mg_group *group);
 void mg_join_add(struct mg_join *join, struct list_head *joins);
 void mg_join_destroy(struct mg_join *join);
-void mg_joins_end(struct list_head *joins);
 void mg_name_stats(struct mg_name *name, struct mg_name_stats *stats);
+
+#if IS_ENABLED(CONFIG_PERF_METAGROUP_SET)
+void mg_joins_end(struct list_head *joins);
+#else
+static inline void mg_joins_end(struct list_head *joins)
+{
+}
+#endif
 
 #endif /* MG_JOIN_H */

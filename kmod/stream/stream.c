@@ -6,6 +6,7 @@
 #include <linux/cpuhotplug.h>
 #include <linux/delay.h>
 #include <linux/err.h>
+#include <linux/init.h>
 #include <linux/ktime.h>
 #include <linux/limits.h>
 #include <linux/math64.h>
@@ -411,15 +412,17 @@ static int mg_stream_offline(unsigned int cpu, struct hlist_node *node)
 }
 
 /**
- * mg_stream_init - follow CPUs that come online and go offline
+ * mg_stream_init - measure a timer, and follow CPUs that come online and go offline
  *
  * Return: 0 or an error.
  */
-int mg_stream_init(void)
+int __init mg_stream_init(void)
 {
-	int state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/metagroup:online",
-					    mg_stream_online, mg_stream_offline);
+	int state;
 
+	mg_throttle_init();
+	state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/metagroup:online",
+					mg_stream_online, mg_stream_offline);
 	if (state < 0)
 		return state;
 	mg_stream_hotplug = state;

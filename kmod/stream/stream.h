@@ -3,6 +3,8 @@
 #define MG_STREAM_H
 
 #include <linux/cpumask.h>
+#include <linux/errno.h>
+#include <linux/kconfig.h>
 #include <linux/perf_metagroup.h>
 #include <linux/poll.h>
 #include <linux/spinlock.h>
@@ -64,6 +66,7 @@ struct mg_stream_stats {
 	u64 idle_stops;
 };
 
+#if IS_ENABLED(CONFIG_PERF_METAGROUP_STREAM)
 struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limit,
 				   wait_queue_head_t *wait);
 void mg_stream_destroy(struct mg_stream *stream);
@@ -76,5 +79,43 @@ __poll_t mg_stream_poll(struct mg_stream *stream);
 void mg_stream_stats(const struct mg_stream *stream, struct mg_stream_stats *stats);
 int mg_stream_init(void);
 void mg_stream_exit(void);
+#else
+static inline void mg_stream_destroy(struct mg_stream *stream)
+{
+}
+
+static inline int mg_stream_reserve(struct mg_stream *stream, int cpu)
+{
+	return 0;
+}
+
+static inline void mg_stream_update(struct mg_stream *stream)
+{
+}
+
+static inline int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
+{
+	return -EINVAL;
+}
+
+static inline __poll_t mg_stream_poll(struct mg_stream *stream)
+{
+	return 0;
+}
+
+static inline void mg_stream_stats(const struct mg_stream *stream,
+				   struct mg_stream_stats *stats)
+{
+}
+
+static inline int mg_stream_init(void)
+{
+	return 0;
+}
+
+static inline void mg_stream_exit(void)
+{
+}
+#endif
 
 #endif /* MG_STREAM_H */

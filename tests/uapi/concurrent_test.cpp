@@ -214,7 +214,7 @@ TEST_CASE("Readers follow a snapshot that moves") {
     REQUIRE(maps > 0);
 }
 
-TEST_CASE("Neither times nor counts go back while CPUs enter and leave idle") {
+TEST_CASE_METHOD(NeedsQuiet, "Neither times nor counts go back while CPUs enter and leave idle") {
     const QuietGroups quiet(3);
     const Restless restless(3);
     SnapshotCheck snapshots;
@@ -229,7 +229,8 @@ TEST_CASE("Neither times nor counts go back while CPUs enter and leave idle") {
     REQUIRE(snapshots.idle() > 0);
 }
 
-TEST_CASE("A quiet sweep never shows more than a later read of the member's own") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "A quiet sweep never shows more than a later read of the member's own") {
     const QuietGroups quiet(1);
     const Restless restless(3);
     std::vector<std::uint64_t> before(quiet.groups.size());
@@ -257,7 +258,7 @@ TEST_CASE("A quiet sweep never shows more than a later read of the member's own"
     REQUIRE(busy > 0);
 }
 
-TEST_CASE("A reset of members of CPUs that become idle at once is not lost") {
+TEST_CASE_METHOD(NeedsQuiet, "A reset of members of CPUs that become idle at once is not lost") {
     const QuietGroups quiet(2);
     const OnFirstCpu here;
     const auto cpus = online_cpus();
@@ -289,7 +290,9 @@ TEST_CASE("A reset of members of CPUs that become idle at once is not lost") {
     REQUIRE(lost == 0);
 }
 
-TEST_CASE("Quiet sweeps continue during CPU hotplug, attach, detach and close of other groups") {
+TEST_CASE_METHOD(
+    NeedsQuiet,
+    "Quiet sweeps continue during CPU hotplug, attach, detach and close of other groups") {
     const QuietGroups quiet(2);
     const auto cpus = online_cpus();
     const auto attr = core_or_skip(kTimed);

@@ -319,7 +319,8 @@ TEST_CASE("A sweep of isolated CPUs skips their members", "[isolated]") {
     REQUIRE(framed.frames[0].record.status == PERF_METAGROUP_SKIPPED);
 }
 
-TEST_CASE("With QUIET and SKIP_ISOLATED, only isolated CPUs are skipped", "[isolated]") {
+TEST_CASE_METHOD(NeedsQuiet, "With QUIET and SKIP_ISOLATED, only isolated CPUs are skipped",
+                 "[isolated]") {
     const IsolatedWorld world(false);
     REQUIRE(world.meta.set_mode(PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED) ==
             0);

@@ -69,7 +69,7 @@ std::vector<Line> trace() {
 
 }  // namespace
 
-TEST_CASE("Another module reads the counters of all CPUs by one call") {
+TEST_CASE_METHOD(NeedsSets, "Another module reads the counters of all CPUs by one call") {
     const Consumer consumer;
     std::map<int, std::uint64_t> clocks;
     for (const Line& line : trace())
@@ -84,7 +84,7 @@ TEST_CASE("Another module reads the counters of all CPUs by one call") {
     }
 }
 
-TEST_CASE("Another module reads the counters of its own CPU") {
+TEST_CASE_METHOD(NeedsSets, "Another module reads the counters of its own CPU") {
     const Consumer consumer;
     std::size_t costs = 0;
     for (const Line& line : trace()) {
@@ -96,7 +96,8 @@ TEST_CASE("Another module reads the counters of its own CPU") {
     REQUIRE(costs > 0);
 }
 
-TEST_CASE("Another module opens events for a task that may not open them itself") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Another module opens events for a task that may not open them itself") {
     if (::access("/lib/modules/metagroup_ipc.ko", F_OK)) SKIP("metagroup_ipc.ko is not there");
     const Paranoid paranoid(2);
     const int error = in_child([] {
@@ -112,7 +113,7 @@ TEST_CASE("Another module opens events for a task that may not open them itself"
     REQUIRE(error == 0);
 }
 
-TEST_CASE("Another module shares its counters with the sets of user space") {
+TEST_CASE_METHOD(NeedsSets, "Another module shares its counters with the sets of user space") {
     const Consumer consumer;
     const Meta meta;
     REQUIRE(open_set(meta, {software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, 0)}) == 0);
@@ -121,14 +122,14 @@ TEST_CASE("Another module shares its counters with the sets of user space") {
     REQUIRE(meta.member(0).users == 1);
 }
 
-TEST_CASE("The module cannot be unloaded while another one uses it") {
+TEST_CASE_METHOD(NeedsSets, "The module cannot be unloaded while another one uses it") {
     need_module();
     const Consumer consumer;
     REQUIRE(error_of(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK)) == EWOULDBLOCK);
     REQUIRE(Consumer::unload() == 0);
 }
 
-TEST_CASE("The events of another module follow CPU hotplug") {
+TEST_CASE_METHOD(NeedsSets, "The events of another module follow CPU hotplug") {
     const Consumer consumer;
     const int last = online_cpus().back();
     { const OfflineCpu offline(last); }

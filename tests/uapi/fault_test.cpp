@@ -170,6 +170,7 @@ TEST_CASE_METHOD(Faults, "A change of the format that fails changes nothing", "[
 }
 
 TEST_CASE_METHOD(Faults, "A change of the mode without memory changes nothing", "[fault]") {
+    const NeedsQuiet layer;
     constexpr unsigned long kMode = PERF_METAGROUP_MODE_QUIET | PERF_METAGROUP_MODE_SKIP_ISOLATED;
     const auto counts = fail_each(
         "mode", [&] { return FaultWorld(groups, 2); },
@@ -223,6 +224,7 @@ TEST_CASE_METHOD(Faults, "A mapping without memory fails, and the next one shows
 
 TEST_CASE_METHOD(Faults, "OPEN_SET without memory opens nothing, and the next one opens the set",
                  "[fault]") {
+    const NeedsSets layer;
     SetRequest request(
         {software_event(PERF_COUNT_SW_CPU_CLOCK, 0), software_event(PERF_COUNT_SW_PAGE_FAULTS, 0)});
     request.arg.flags = GENERATE(0U, PERF_METAGROUP_SET_FOLLOW);
@@ -239,6 +241,7 @@ TEST_CASE_METHOD(Faults, "OPEN_SET without memory opens nothing, and the next on
 
 TEST_CASE_METHOD(Faults, "A stream without memory does not start, and the next one does",
                  "[fault]") {
+    const NeedsStreams layer;
     perf_metagroup_stream arg{};
     const auto counts = fail_each(
         "stream", [&] { return FaultWorld(groups, kGroups); },
@@ -256,6 +259,7 @@ TEST_CASE_METHOD(Faults, "A stream without memory does not start, and the next o
 
 TEST_CASE_METHOD(Faults, "A ring without memory is not mapped, and is when there is some",
                  "[fault]") {
+    const NeedsStreams layer;
     perf_metagroup_stream arg{};
     void* at = MAP_FAILED;
     const auto counts = fail_each(
@@ -273,6 +277,7 @@ TEST_CASE_METHOD(Faults, "A ring without memory is not mapped, and is when there
 }
 
 TEST_CASE_METHOD(Faults, "ATTACH during a stream without memory attaches nothing", "[fault]") {
+    const NeedsStreams layer;
     perf_metagroup_stream arg{};
     const auto counts = fail_each(
         "attach, streaming", [&] { return streaming(groups, 1, arg); },

@@ -220,7 +220,7 @@ TEST_CASE("fdinfo lists the members and counts the sweeps") {
     REQUIRE(number("sweep_max_ns") <= number("sweep_total_ns"));
 }
 
-TEST_CASE("fdinfo names the mode") {
+TEST_CASE_METHOD(NeedsQuiet, "fdinfo names the mode") {
     unsigned mode = 0;
     const Meta meta;
     for (const std::string name : {"normal", "quiet", "skip-isolated", "quiet skip-isolated"}) {

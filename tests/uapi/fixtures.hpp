@@ -52,6 +52,17 @@ constexpr std::uint64_t kFull = PERF_FORMAT_GROUP | PERF_FORMAT_ID | kTimes;
 
 constexpr unsigned kFormats[] = {PERF_METAGROUP_FORMAT_RAW, PERF_METAGROUP_FORMAT_FRAMED};
 
+// Fixtures of tests of a layer that the module may be built without.
+template <std::uint64_t Feature>
+struct Needs {
+    Needs() {
+        if ((Meta().info().features & Feature) == 0) SKIP("the module is built without it");
+    }
+};
+using NeedsQuiet = Needs<PERF_METAGROUP_FEATURE_QUIET>;
+using NeedsStreams = Needs<PERF_METAGROUP_FEATURE_STREAM>;
+using NeedsSets = Needs<PERF_METAGROUP_FEATURE_SET>;
+
 template <typename T>
 __u64 address(T* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);

@@ -81,7 +81,8 @@ unsigned checked_generation(const Frame& frame) {
 
 }  // namespace
 
-TEST_CASE("A set that follows counts on where it was when its CPU is online again") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set that follows counts on where it was when its CPU is online again") {
     const Following set({clock_event(), faults(), clock_event()});
     const auto first = set.last_frame();
     REQUIRE(checked_generation(first) == 0);
@@ -122,7 +123,7 @@ TEST_CASE("A set that follows counts on where it was when its CPU is online agai
     REQUIRE(set.meta.member(0).generation == 0);
 }
 
-TEST_CASE("A CPU that is offline joins a set that follows when it comes online") {
+TEST_CASE_METHOD(NeedsSets, "A CPU that is offline joins a set that follows when it comes online") {
     const auto all = online_cpus();
     const bool named = GENERATE(true, false);
     OfflineCpu offline(all.back());
@@ -146,7 +147,7 @@ TEST_CASE("A CPU that is offline joins a set that follows when it comes online")
     REQUIRE(now.enabled <= back.record.time - online);
 }
 
-TEST_CASE("A set that follows is opened on one CPU that is online, at least") {
+TEST_CASE_METHOD(NeedsSets, "A set that follows is opened on one CPU that is online, at least") {
     const OfflineCpu offline(online_cpus().back());
     const Meta meta;
     SetRequest request({faults()}, {offline.cpu()});
@@ -155,7 +156,7 @@ TEST_CASE("A set that follows is opened on one CPU that is online, at least") {
     REQUIRE(meta.info().members == 0);
 }
 
-TEST_CASE("A set that is stopped follows, and stays stopped") {
+TEST_CASE_METHOD(NeedsSets, "A set that is stopped follows, and stays stopped") {
     const Following set({clock_event()});
     REQUIRE(set.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     const Frame stopped = set.last_frame();
@@ -175,7 +176,8 @@ TEST_CASE("A set that is stopped follows, and stays stopped") {
     REQUIRE(passed <= frame.record.time - start);
 }
 
-TEST_CASE("A CPU where events cannot be opened anew stays OFFLINE, with the reason") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A CPU where events cannot be opened anew stays OFFLINE, with the reason") {
     const auto two = distinct(2, testpmu_or_skip(0));
     const Following set({faults(), two[0], two[1]});
     OfflineCpu offline(set.last);
@@ -199,7 +201,8 @@ TEST_CASE("A CPU where events cannot be opened anew stays OFFLINE, with the reas
     REQUIRE(set.meta.member(number).error == 0);
 }
 
-TEST_CASE("A CPU of a set that lost a counter counts again when it is online again") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A CPU of a set that lost a counter counts again when it is online again") {
     const auto two = distinct(2, testpmu_or_skip(0));
     const Following set({faults(), two[0], two[1]});
     {
@@ -215,7 +218,8 @@ TEST_CASE("A CPU of a set that lost a counter counts again when it is online aga
     REQUIRE(checked_generation(set.until(PERF_METAGROUP_OK)) == 1);
 }
 
-TEST_CASE("No worker of the kernel waits for a task that holds a set that follows") {
+TEST_CASE_METHOD(NeedsSets,
+                 "No worker of the kernel waits for a task that holds a set that follows") {
     if (!SlowPage::available()) SKIP("no userfaultfd");
     constexpr std::size_t kSets = 40;
     std::vector<Following> sets;
@@ -240,7 +244,9 @@ TEST_CASE("No worker of the kernel waits for a task that holds a set that follow
         set.until(PERF_METAGROUP_OK);
 }
 
-TEST_CASE("Counts and times of an event that was moved stand still until its CPU is online again") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "Counts and times of an event that was moved stand still until its CPU is online again") {
     const Following set({testpmu_or_skip(0), testpmu_or_skip(0)}, {online_cpus().back()});
     Following::let_worker_end();
     const Frame before = set.last_frame();
@@ -272,7 +278,7 @@ TEST_CASE("Counts and times of an event that was moved stand still until its CPU
         REQUIRE(now.counts[i] - then.counts[i] <= passed);
 }
 
-TEST_CASE("RESET of a set whose event was moved makes its counts 0") {
+TEST_CASE_METHOD(NeedsSets, "RESET of a set whose event was moved makes its counts 0") {
     const Following set({testpmu_or_skip(0)}, {online_cpus().back()});
     Following::let_worker_end();
     const SetPayload before(set.last_frame().payload);
@@ -284,7 +290,7 @@ TEST_CASE("RESET of a set whose event was moved makes its counts 0") {
     REQUIRE(now.enabled == before.enabled);
 }
 
-TEST_CASE("A member that was detached is not opened anew") {
+TEST_CASE_METHOD(NeedsSets, "A member that was detached is not opened anew") {
     const Following set({faults()});
     const auto number = set.last_number();
     OfflineCpu offline(set.last);
@@ -295,7 +301,8 @@ TEST_CASE("A member that was detached is not opened anew") {
     REQUIRE(set.meta.member(0).generation == 0);
 }
 
-TEST_CASE("A set that does not follow has generation 0, and its CPU stays OFFLINE") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set that does not follow has generation 0, and its CPU stays OFFLINE") {
     const Meta meta;
     REQUIRE(open_set(meta, {faults()}) == 0);
     {
@@ -309,7 +316,8 @@ TEST_CASE("A set that does not follow has generation 0, and its CPU stays OFFLIN
     REQUIRE(checked_generation(framed.frames.back()) == 0);
 }
 
-TEST_CASE("A stream samples a set again when its CPU is online, with the same identifier") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A stream samples a set again when its CPU is online, with the same identifier") {
     const MaxStreamPercent all(100);
     const Following set({clock_event()});
     const auto id = SetPayload(set.last_frame().payload).ids[0];
@@ -333,7 +341,7 @@ TEST_CASE("A stream samples a set again when its CPU is online, with the same id
     REQUIRE(found);
 }
 
-TEST_CASE("No count of a set goes back while a CPU goes offline and online") {
+TEST_CASE_METHOD(NeedsSets, "No count of a set goes back while a CPU goes offline and online") {
     const Following set({clock_event(), faults()});
     Background plug([&] {
         set_online(set.last, false);

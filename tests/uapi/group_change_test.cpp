@@ -202,7 +202,8 @@ TEST_CASE("A member whose PMU is unregistered is revoked and keeps its last coun
     REQUIRE(enabled == -ENODEV);
 }
 
-TEST_CASE("A member whose PMU is unregistered during a stream keeps its last counts in it") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A member whose PMU is unregistered during a stream keeps its last counts in it") {
     const MaxStreamPercent no_limit(100);
     const auto attr = testpmu_or_skip(kFull);
     need_revoked_events();

@@ -315,6 +315,8 @@ struct Limited {
     }
 };
 
+struct NeedsSetsAndStreams : NeedsSets, NeedsStreams {};
+
 struct Interrupting {
     const char* name;
     bool set;
@@ -337,7 +339,8 @@ constexpr Interrupting kInterrupting[] = {
 
 }  // namespace
 
-TEST_CASE("All calls that interrupt CPUs are charged to the rate of sweeps", "[privilege]") {
+TEST_CASE_METHOD(NeedsSetsAndStreams,
+                 "All calls that interrupt CPUs are charged to the rate of sweeps", "[privilege]") {
     const Interrupting& way = GENERATE(from_range(kInterrupting));
     CAPTURE(way.name);
     const OpenMachine machine;
@@ -353,8 +356,9 @@ TEST_CASE("All calls that interrupt CPUs are charged to the rate of sweeps", "[p
     REQUIRE(took >= kLeast);
 }
 
-TEST_CASE("At the limit, calls that interrupt CPUs fail with EAGAIN if O_NONBLOCK is set",
-          "[privilege]") {
+TEST_CASE_METHOD(NeedsSetsAndStreams,
+                 "At the limit, calls that interrupt CPUs fail with EAGAIN if O_NONBLOCK is set",
+                 "[privilege]") {
     const Interrupting& way = GENERATE(from_range(kInterrupting));
     CAPTURE(way.name);
     const OpenMachine machine;

@@ -39,7 +39,8 @@ struct MovingSet {
 
 }  // namespace
 
-TEST_CASE("Sweeps continue while the first event of a set moves and the others stay") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Sweeps continue while the first event of a set moves and the others stay") {
     const bool scope = GENERATE(false, true);
     const MovingSet set(or_skip(scope ? testpmu_scope_event(0) : testpmu_event(0)));
     set.move_while([&] {
@@ -50,7 +51,7 @@ TEST_CASE("Sweeps continue while the first event of a set moves and the others s
     });
 }
 
-TEST_CASE("A set is reset while its first event moves and the others stay") {
+TEST_CASE_METHOD(NeedsSets, "A set is reset while its first event moves and the others stay") {
     const MovingSet set(testpmu_or_skip(0));
     set.move_while([&] { REQUIRE(set.meta.control(PERF_METAGROUP_IOC_RESET) == 0); });
 }

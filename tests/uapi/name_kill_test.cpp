@@ -94,7 +94,7 @@ unsigned long objects_or_skip(const std::string& cache) {
 
 }  // namespace
 
-TEST_CASE("Creators that are killed at any moment leave no event behind") {
+TEST_CASE_METHOD(NeedsSets, "Creators that are killed at any moment leave no event behind") {
     const std::vector<perf_event_attr> attrs = distinct(2, testpmu_or_skip(0));
     const auto before = events_of_testpmu();
     unsigned left = 0;
@@ -120,7 +120,8 @@ TEST_CASE("Creators that are killed at any moment leave no event behind") {
     REQUIRE(left >= rounds() / 5);
 }
 
-TEST_CASE("Creators that are killed at any moment leave no memory of events behind") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Creators that are killed at any moment leave no memory of events behind") {
     const auto attrs = distinct(8, software_event(PERF_COUNT_SW_CPU_CLOCK, 0));
     const auto before = objects_or_skip("perf_event");
     for (unsigned round = 0; round < rounds(); ++round) {

@@ -38,7 +38,7 @@ long publish_as(Identity identity, const Meta& meta, const perf_metagroup_publis
 
 }  // namespace
 
-TEST_CASE("A name that is not valid is refused") {
+TEST_CASE_METHOD(NeedsSets, "A name that is not valid is refused") {
     const Creator creator;
     const std::string longest(PERF_METAGROUP_NAME_SIZE - 1, 'x');
     for (const std::string& text :
@@ -59,7 +59,8 @@ TEST_CASE("A name that is not valid is refused") {
     }
 }
 
-TEST_CASE("Arguments of PUBLISH, JOIN and UNPUBLISH that are not valid are refused") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Arguments of PUBLISH, JOIN and UNPUBLISH that are not valid are refused") {
     const Creator creator;
     for (const unsigned mode : {0200U, 0100U, 01000U, 0x80000000U})
         REQUIRE(publish(creator, publish_arg("refused", mode)) == -EINVAL);
@@ -81,7 +82,7 @@ TEST_CASE("Arguments of PUBLISH, JOIN and UNPUBLISH that are not valid are refus
     REQUIRE(name_file("refused", "id").empty());
 }
 
-TEST_CASE("A meta-group without sets cannot get a name") {
+TEST_CASE_METHOD(NeedsSets, "A meta-group without sets cannot get a name") {
     const EventGroup group = open_group(0, kSetFormat, 1);
     const Meta none, of_groups(group);
     REQUIRE(publish(none, publish_arg("empty")) == -EINVAL);
@@ -89,7 +90,7 @@ TEST_CASE("A meta-group without sets cannot get a name") {
     REQUIRE(join(none, "empty") == -ENOENT);
 }
 
-TEST_CASE("A name is there once") {
+TEST_CASE_METHOD(NeedsSets, "A name is there once") {
     const Creator creator, other;
     Name name(creator, "once");
     REQUIRE(publish(creator, publish_arg("once")) == -EEXIST);
@@ -102,7 +103,7 @@ TEST_CASE("A name is there once") {
     const Name again(other, "once");
 }
 
-TEST_CASE("There are at most max_names names") {
+TEST_CASE_METHOD(NeedsSets, "There are at most max_names names") {
     const Creator creator;
     const MaxNames limit(2);
     const Name one(creator, "one");
@@ -112,7 +113,7 @@ TEST_CASE("There are at most max_names names") {
     const Name three(creator, "three");
 }
 
-TEST_CASE("A JOIN that exceeds the limits of a meta-group adds no member") {
+TEST_CASE_METHOD(NeedsSets, "A JOIN that exceeds the limits of a meta-group adds no member") {
     const Meta creator;
     REQUIRE(open_set(creator, std::vector<perf_event_attr>(64, faults()), {0}) == 0);
     const Name name(creator, "large");
@@ -125,7 +126,7 @@ TEST_CASE("A JOIN that exceeds the limits of a meta-group adds no member") {
     REQUIRE(name.file("users") == "1");
 }
 
-TEST_CASE("A JOIN whose answer cannot be written adds no member") {
+TEST_CASE_METHOD(NeedsSets, "A JOIN whose answer cannot be written adds no member") {
     const Creator creator;
     const Name name(creator, "unwritten");
     void* const page =
@@ -140,7 +141,7 @@ TEST_CASE("A JOIN whose answer cannot be written adds no member") {
     ::munmap(page, 4096);
 }
 
-TEST_CASE("PUBLISH demands CAP_PERFMON", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "PUBLISH demands CAP_PERFMON", "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
@@ -154,7 +155,8 @@ TEST_CASE("PUBLISH demands CAP_PERFMON", "[privilege]") {
     REQUIRE(group == owner);
 }
 
-TEST_CASE("The group of a name is one of its creator, unless that has CAP_CHOWN", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "The group of a name is one of its creator, unless that has CAP_CHOWN",
+                 "[privilege]") {
     const OpenDevice device;
     const Creator creator;
     const auto as = [&](Identity identity, unsigned gid) {
@@ -169,8 +171,9 @@ TEST_CASE("The group of a name is one of its creator, unless that has CAP_CHOWN"
     REQUIRE(as(Identity::monitor, kNobody) == 0);
 }
 
-TEST_CASE("Who may join a name is decided as who may read a file, or by CAP_PERFMON",
-          "[privilege]") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Who may join a name is decided as who may read a file, or by CAP_PERFMON",
+                 "[privilege]") {
     const Identity identity = any_identity();
     const auto [mode, gid] = GENERATE(table<unsigned, unsigned>({{0400, 0},
                                                                  {0040, kNobody},
@@ -189,7 +192,7 @@ TEST_CASE("Who may join a name is decided as who may read a file, or by CAP_PERF
     REQUIRE(join_as(identity, "readable") == (allowed ? 0 : -EACCES));
 }
 
-TEST_CASE("The owner of a name, or CAP_PERFMON, may end it", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "The owner of a name, or CAP_PERFMON, may end it", "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
@@ -200,7 +203,8 @@ TEST_CASE("The owner of a name, or CAP_PERFMON, may end it", "[privilege]") {
     REQUIRE(unpublish_as(identity, "ended") == (allowed ? 0 : -EACCES));
 }
 
-TEST_CASE("A user who lost CAP_PERFMON is still the owner of a name", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "A user who lost CAP_PERFMON is still the owner of a name",
+                 "[privilege]") {
     if (identity_error(Identity::monitor)) SKIP("no CAP_PERFMON here");
     const OpenDevice device;
     const Creator creator;
@@ -211,7 +215,9 @@ TEST_CASE("A user who lost CAP_PERFMON is still the owner of a name", "[privileg
 }
 
 // perf itself would not let this user open an event of a CPU.
-TEST_CASE("A user without CAP_PERFMON joins a name whose events have to be opened", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A user without CAP_PERFMON joins a name whose events have to be opened",
+                 "[privilege]") {
     const OpenDevice device;
     const ParanoidOrSkip paranoid(2);
     const Creator creator;
@@ -221,8 +227,9 @@ TEST_CASE("A user without CAP_PERFMON joins a name whose events have to be opene
     REQUIRE(join_as(Identity::user, "reopened") == 0);
 }
 
-TEST_CASE("A user without CAP_PERFMON joins a name that follows while a CPU is offline",
-          "[privilege]") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A user without CAP_PERFMON joins a name that follows while a CPU is offline",
+                 "[privilege]") {
     const OpenDevice device;
     const ParanoidOrSkip paranoid(2);
     const Meta creator, joined;
@@ -241,7 +248,8 @@ TEST_CASE("A user without CAP_PERFMON joins a name that follows while a CPU is o
     REQUIRE(wait_until([&] { return joined.member(last).status == PERF_METAGROUP_OK; }));
 }
 
-TEST_CASE("A user without CAP_PERFMON joins at most max_set_events events", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "A user without CAP_PERFMON joins at most max_set_events events",
+                 "[privilege]") {
     const OpenDevice device;
     const Creator creator;
     const Name name(creator, "limited", 0004, 12);

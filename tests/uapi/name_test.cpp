@@ -70,7 +70,7 @@ class Uevents {
 
 }  // namespace
 
-TEST_CASE("A name keeps its events when its creator has closed") {
+TEST_CASE_METHOD(NeedsSets, "A name keeps its events when its creator has closed") {
     const Exclusive events;
     Meta creator;
     REQUIRE(open_set(creator, events.attrs) == 0);
@@ -86,7 +86,7 @@ TEST_CASE("A name keeps its events when its creator has closed") {
     REQUIRE(meta.member(0).users == 2);
 }
 
-TEST_CASE("A name keeps its events when its creator is killed") {
+TEST_CASE_METHOD(NeedsSets, "A name keeps its events when its creator is killed") {
     const Exclusive events;
     const auto child = ::fork();
     if (child == 0) {
@@ -107,7 +107,9 @@ TEST_CASE("A name keeps its events when its creator is killed") {
     events.require_free();
 }
 
-TEST_CASE("The events of a name are released by UNPUBLISH, and by the last one who has joined") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "The events of a name are released by UNPUBLISH, and by the last one who has joined") {
     const Exclusive events;
     Meta meta;
     {
@@ -122,7 +124,8 @@ TEST_CASE("The events of a name are released by UNPUBLISH, and by the last one w
     events.require_free();
 }
 
-TEST_CASE("Counts and times of one who joins begin at 0, and advance as those of others do") {
+TEST_CASE_METHOD(
+    NeedsSets, "Counts and times of one who joins begin at 0, and advance as those of others do") {
     const Meta creator;
     REQUIRE(open_set(creator, {clock_event(), faults()}) == 0);
     const Name name(creator, "equal");
@@ -152,7 +155,7 @@ TEST_CASE("Counts and times of one who joins begin at 0, and advance as those of
     }
 }
 
-TEST_CASE("STOP and RESET of one who has joined do not show in another") {
+TEST_CASE_METHOD(NeedsSets, "STOP and RESET of one who has joined do not show in another") {
     const Meta creator;
     REQUIRE(open_set(creator, {clock_event()}) == 0);
     const Name name(creator, "apart");
@@ -173,7 +176,8 @@ TEST_CASE("STOP and RESET of one who has joined do not show in another") {
     }
 }
 
-TEST_CASE("A name stands for all sets of a meta-group, as they were when it was published") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A name stands for all sets of a meta-group, as they were when it was published") {
     const auto cpus = online_cpus();
     const Meta creator;
     REQUIRE(open_set(creator, {faults()}, {cpus.back()}) == 0);
@@ -200,7 +204,7 @@ TEST_CASE("A name stands for all sets of a meta-group, as they were when it was 
     REQUIRE(other.read_format == PERF_FORMAT_GROUP);
 }
 
-TEST_CASE("JOIN adds members behind those that are there") {
+TEST_CASE_METHOD(NeedsSets, "JOIN adds members behind those that are there") {
     const Meta creator;
     REQUIRE(open_set(creator, {faults()}, {0}) == 0);
     const Name name(creator, "behind");
@@ -212,7 +216,7 @@ TEST_CASE("JOIN adds members behind those that are there") {
     REQUIRE(read_framed(meta).frames.at(1).record.member == 1);
 }
 
-TEST_CASE("A name with FOLLOW counts again when its CPU is online") {
+TEST_CASE_METHOD(NeedsSets, "A name with FOLLOW counts again when its CPU is online") {
     const auto cpus = online_cpus();
     const auto last = static_cast<unsigned>(cpus.size() - 1);
     const Meta early;
@@ -237,7 +241,8 @@ TEST_CASE("A name with FOLLOW counts again when its CPU is online") {
     REQUIRE(late.member(last).generation == 1);
 }
 
-TEST_CASE("JOIN of a name without FOLLOW fails while one of its CPUs is offline") {
+TEST_CASE_METHOD(NeedsSets,
+                 "JOIN of a name without FOLLOW fails while one of its CPUs is offline") {
     Meta creator;
     REQUIRE(open_set(creator, {clock_event()}) == 0);
     const Name name(creator, "gone");
@@ -253,7 +258,7 @@ TEST_CASE("JOIN of a name without FOLLOW fails while one of its CPUs is offline"
     require_counting(meta);
 }
 
-TEST_CASE("The files of a name in sysfs describe it") {
+TEST_CASE_METHOD(NeedsSets, "The files of a name in sysfs describe it") {
     const auto cpus = online_cpus();
     const Meta creator;
     REQUIRE(open_set(creator, {clock_event(), faults()}) == 0);
@@ -292,7 +297,8 @@ TEST_CASE("The files of a name in sysfs describe it") {
     REQUIRE(again.file("mode") == "0000");
 }
 
-TEST_CASE("The state of a name with many events is not found anew each time that it is read") {
+TEST_CASE_METHOD(
+    NeedsSets, "The state of a name with many events is not found anew each time that it is read") {
     const Meta creator;
     const std::vector<perf_event_attr> many(64, faults());
     for (unsigned set = 0; set < creator.info().max_events_per_cpu / many.size(); ++set)
@@ -309,7 +315,7 @@ TEST_CASE("The state of a name with many events is not found anew each time that
     REQUIRE(time_of(200) < 100 * one);
 }
 
-TEST_CASE("A uevent is sent when a name comes, and when it goes") {
+TEST_CASE_METHOD(NeedsSets, "A uevent is sent when a name comes, and when it goes") {
     const Uevents events;
     const Meta creator;
     REQUIRE(open_set(creator, {faults()}) == 0);
@@ -320,7 +326,7 @@ TEST_CASE("A uevent is sent when a name comes, and when it goes") {
     REQUIRE(events.receive("remove" + path));
 }
 
-TEST_CASE("The module cannot be removed while there is a name") {
+TEST_CASE_METHOD(NeedsSets, "The module cannot be removed while there is a name") {
     need_module();
     const auto references = [] {
         int count = -1;
@@ -341,7 +347,7 @@ TEST_CASE("The module cannot be removed while there is a name") {
     REQUIRE(references() == before);
 }
 
-TEST_CASE("Names come and go while others join them and read their files") {
+TEST_CASE_METHOD(NeedsSets, "Names come and go while others join them and read their files") {
     const std::string text = "contended";
     std::atomic<unsigned> joined = 0, published = 0, shown = 0;
     const auto publisher = [&] {

@@ -43,7 +43,8 @@ std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
 
 }  // namespace
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    NeedsQuiet,
     "Quiet: CPUs call nothing on their way to idle some seconds after the last quiet meta-group") {
     core_or_skip(kFormat);
     {
@@ -57,7 +58,8 @@ TEST_CASE(
     REQUIRE(testpmu_idle_is_probed());
 }
 
-TEST_CASE("Quiet: a counter that continues in idle is current, alone or in a group") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Quiet: a counter that continues in idle is current, alone or in a group") {
     const bool grouped = GENERATE(false, true);
     const char* const name = GENERATE("cpu-clock", "metagroup_test", "msr");
     CAPTURE(name, grouped);
@@ -93,7 +95,8 @@ TEST_CASE("Quiet: a counter that continues in idle is current, alone or in a gro
     REQUIRE(framed.frames[0].record.time >= framed.head.begin);
 }
 
-TEST_CASE("Quiet: only members that count on an idle CPU have a time before the sweep") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Quiet: only members that count on an idle CPU have a time before the sweep") {
     const IdleGroup idle;
     const EventGroup off = open_core(idle.cpu, kFormat, 1, true);
     const EventGroup software =
@@ -115,7 +118,7 @@ TEST_CASE("Quiet: only members that count on an idle CPU have a time before the 
     time_of_member(2, PERF_METAGROUP_OK);
 }
 
-TEST_CASE("Quiet: a member whose CPU is offline has a time within the sweep") {
+TEST_CASE_METHOD(NeedsQuiet, "Quiet: a member whose CPU is offline has a time within the sweep") {
     const IdleGroup idle;
     idle.until_idle();
     const OfflineCpu offline(idle.cpu);
@@ -126,7 +129,8 @@ TEST_CASE("Quiet: a member whose CPU is offline has a time within the sweep") {
     }
 }
 
-TEST_CASE("Quiet: a CPU with 64 events stays idle, one with more is interrupted") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Quiet: a CPU with 64 events stays idle, one with more is interrupted") {
     const IdleCpu idle;
     auto groups = open_eights(idle.cpu, kBudget / 8);
     REQUIRE(idle.meta.attach(groups) == 0);
@@ -141,7 +145,7 @@ TEST_CASE("Quiet: a CPU with 64 events stays idle, one with more is interrupted"
     idle.until_idle();
 }
 
-TEST_CASE("Quiet: software events and stopped events are not among the 64") {
+TEST_CASE_METHOD(NeedsQuiet, "Quiet: software events and stopped events are not among the 64") {
     const IdleCpu idle;
     auto groups = open_eights(idle.cpu, kBudget / 8);
     for (int i = 0; i < 10; ++i)
@@ -151,7 +155,8 @@ TEST_CASE("Quiet: software events and stopped events are not among the 64") {
     idle.until_idle();
 }
 
-TEST_CASE("Quiet: a CPU with 64 members stays idle, one with more is interrupted") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Quiet: a CPU with 64 members stays idle, one with more is interrupted") {
     const IdleCpu idle;
     const auto software = software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, kFormat);
     std::vector<EventGroup> groups;
@@ -166,7 +171,7 @@ TEST_CASE("Quiet: a CPU with 64 members stays idle, one with more is interrupted
     require_never_idle(idle.meta, 50);
 }
 
-TEST_CASE("Quiet: all meta-groups that are swept share the 64 events of a CPU") {
+TEST_CASE_METHOD(NeedsQuiet, "Quiet: all meta-groups that are swept share the 64 events of a CPU") {
     const IdleCpu older, newer;
     const auto older_groups = open_eights(older.cpu, 5), newer_groups = open_eights(newer.cpu, 5);
     REQUIRE(older.meta.attach(older_groups) == 0);
@@ -186,7 +191,8 @@ TEST_CASE("Quiet: all meta-groups that are swept share the 64 events of a CPU") 
     older.until_idle();
 }
 
-TEST_CASE("Quiet: counts are not refreshed before idle after a second without a sweep") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Quiet: counts are not refreshed before idle after a second without a sweep") {
     const IdleGroup idle;
     for (int round = 0; round < 3; ++round) {
         idle.until_idle();
@@ -199,7 +205,7 @@ TEST_CASE("Quiet: counts are not refreshed before idle after a second without a 
     }
 }
 
-TEST_CASE("Entering and leaving QUIET does not patch kernel code each time") {
+TEST_CASE_METHOD(NeedsQuiet, "Entering and leaving QUIET does not patch kernel code each time") {
     const int cpu = online_cpus().back();
     const Meta meta;
     // The first time since the module was loaded may.
@@ -219,7 +225,7 @@ TEST_CASE("Entering and leaving QUIET does not patch kernel code each time") {
     REQUIRE(calls < 10 * kRounds);
 }
 
-TEST_CASE("Closing a handle does not wait for other handles that leave QUIET") {
+TEST_CASE_METHOD(NeedsQuiet, "Closing a handle does not wait for other handles that leave QUIET") {
     const Meta meta;
     std::vector<std::chrono::nanoseconds> leaves, closes;
     Background leaver([&] {

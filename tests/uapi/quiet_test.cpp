@@ -28,7 +28,8 @@ std::uint64_t ns(std::chrono::nanoseconds time) {
 
 }  // namespace
 
-TEST_CASE("The mode belongs to the meta-group, INFO shows it, and it can be changed") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "The mode belongs to the meta-group, INFO shows it, and it can be changed") {
     const Meta meta;
     REQUIRE(meta.info().mode == 0);
     for (const unsigned long mode :
@@ -46,7 +47,7 @@ TEST_CASE("The mode belongs to the meta-group, INFO shows it, and it can be chan
     REQUIRE(Meta().info().mode == 0);
 }
 
-TEST_CASE("A member of an idle CPU has status IDLE and the payload of read(2)") {
+TEST_CASE_METHOD(NeedsQuiet, "A member of an idle CPU has status IDLE and the payload of read(2)") {
     const IdleGroup idle(2, kIds);
     const Framed framed = idle.until_idle();
     REQUIRE(framed.frames[0].record.time > 0);
@@ -54,7 +55,7 @@ TEST_CASE("A member of an idle CPU has status IDLE and the payload of read(2)") 
     idle.require_payload_of(0, idle.group);
 }
 
-TEST_CASE("A raw sweep has the counts of idle CPUs") {
+TEST_CASE_METHOD(NeedsQuiet, "A raw sweep has the counts of idle CPUs") {
     const IdleGroup idle(2, kIds);
     for (int round = 0;; ++round) {
         idle.until_idle();
@@ -69,7 +70,7 @@ TEST_CASE("A raw sweep has the counts of idle CPUs") {
     }
 }
 
-TEST_CASE("An idle CPU is not interrupted, whatever groups are on it") {
+TEST_CASE_METHOD(NeedsQuiet, "An idle CPU is not interrupted, whatever groups are on it") {
     const IdleCpu idle;
     std::vector<EventGroup> groups;
     for (int i = 1; i <= 8; ++i) {
@@ -98,7 +99,7 @@ TEST_CASE("An idle CPU is not interrupted, whatever groups are on it") {
     require_interrupted(idle.meta, idle.cpu);
 }
 
-TEST_CASE("A busy CPU is interrupted and its counts are current") {
+TEST_CASE_METHOD(NeedsQuiet, "A busy CPU is interrupted and its counts are current") {
     const IdleGroup idle(1, kTimes);
     const BusyCpu busy(idle.cpu);
     idle.sweep_until(0, PERF_METAGROUP_OK);
@@ -109,7 +110,7 @@ TEST_CASE("A busy CPU is interrupted and its counts are current") {
     }
 }
 
-TEST_CASE("Counts of a CPU between two idle periods are in the next sweep") {
+TEST_CASE_METHOD(NeedsQuiet, "Counts of a CPU between two idle periods are in the next sweep") {
     const IdleGroup idle(2, kIds);
     const auto before = idle.until_idle().frames[0];
     work_on(idle.cpu);
@@ -119,7 +120,7 @@ TEST_CASE("Counts of a CPU between two idle periods are in the next sweep") {
     idle.require_payload_of(0, idle.group);
 }
 
-TEST_CASE("ENABLE and DISABLE of members of an idle CPU are seen at once") {
+TEST_CASE_METHOD(NeedsQuiet, "ENABLE and DISABLE of members of an idle CPU are seen at once") {
     const IdleGroup idle(2, kIds);
     const EventGroup other = open_core(idle.cpu, kIds, 2);
     REQUIRE(idle.meta.attach(other) == 0);
@@ -144,7 +145,7 @@ TEST_CASE("ENABLE and DISABLE of members of an idle CPU are seen at once") {
     idle.require_payload_of(1, other);
 }
 
-TEST_CASE("RESET of members of an idle CPU is seen at once") {
+TEST_CASE_METHOD(NeedsQuiet, "RESET of members of an idle CPU is seen at once") {
     const IdleGroup idle(2, kIds);
     const auto count = [&] { return leader_count(idle.framed().frames[0].payload); };
     const bool own = GENERATE(false, true);
@@ -161,7 +162,7 @@ TEST_CASE("RESET of members of an idle CPU is seen at once") {
     REQUIRE(left <= ns(std::chrono::steady_clock::now() - start));
 }
 
-TEST_CASE("Siblings opened and closed while the CPU is idle are seen at once") {
+TEST_CASE_METHOD(NeedsQuiet, "Siblings opened and closed while the CPU is idle are seen at once") {
     IdleGroup idle(2, kIds);
     EventGroup& group = idle.group;
     const auto size = [&] { return idle.framed().frames[0].payload.size(); };
@@ -181,7 +182,7 @@ TEST_CASE("Siblings opened and closed while the CPU is idle are seen at once") {
     idle.require_payload_of(0, group);
 }
 
-TEST_CASE("A member that is attached while its CPU is idle is read") {
+TEST_CASE_METHOD(NeedsQuiet, "A member that is attached while its CPU is idle is read") {
     const IdleGroup idle(2, kIds);
     const EventGroup second = open_core(idle.cpu, kIds, 2);
     for (unsigned round = 0; round < 20; ++round) {
@@ -198,7 +199,7 @@ TEST_CASE("A member that is attached while its CPU is idle is read") {
     idle.require_payload_of(0, idle.group);
 }
 
-TEST_CASE("A quiet member whose CPU goes offline keeps its last count") {
+TEST_CASE_METHOD(NeedsQuiet, "A quiet member whose CPU goes offline keeps its last count") {
     const IdleGroup idle(2, kIds);
     const auto before = leader_count(idle.until_idle().frames[0].payload);
     OfflineCpu offline(idle.cpu);
@@ -212,7 +213,7 @@ TEST_CASE("A quiet member whose CPU goes offline keeps its last count") {
     idle.require_payload_of(1, fresh);
 }
 
-TEST_CASE("A sweep of some CPUs interrupts no idle CPU") {
+TEST_CASE_METHOD(NeedsQuiet, "A sweep of some CPUs interrupts no idle CPU") {
     const IdleCpu idle;
     const auto groups = open_core_everywhere(kTimes, 1);
     REQUIRE(idle.meta.attach(groups) == 0);
@@ -228,7 +229,7 @@ TEST_CASE("A sweep of some CPUs interrupts no idle CPU") {
     REQUIRE(take_apart(idle.meta.sweep_copy({0})).frames.at(0).record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("Without QUIET, members of idle CPUs are read by interrupt") {
+TEST_CASE_METHOD(NeedsQuiet, "Without QUIET, members of idle CPUs are read by interrupt") {
     const IdleGroup idle(2, kIds);
     for (int round = 0; round < 5; ++round) {
         idle.until_idle();
@@ -240,7 +241,7 @@ TEST_CASE("Without QUIET, members of idle CPUs are read by interrupt") {
     }
 }
 
-TEST_CASE("A mapping shows members of idle CPUs") {
+TEST_CASE_METHOD(NeedsQuiet, "A mapping shows members of idle CPUs") {
     const IdleGroup idle(2, kIds);
     const Mapping mapping(idle.meta);
     idle.until_idle();
@@ -255,7 +256,8 @@ TEST_CASE("A mapping shows members of idle CPUs") {
     FAIL("the CPU does not become idle");
 }
 
-TEST_CASE("At most 64 meta-groups are quiet, and closing one makes room for another") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "At most 64 meta-groups are quiet, and closing one makes room for another") {
     std::vector<std::unique_ptr<Meta>> quiet;
     for (int i = 0; i < 64; ++i) {
         quiet.push_back(std::make_unique<Meta>());

@@ -33,7 +33,7 @@ struct Unregistered {
 
 }  // namespace
 
-TEST_CASE("A template whose PMU was unregistered is refused") {
+TEST_CASE_METHOD(NeedsSets, "A template whose PMU was unregistered is refused") {
     const Fd event(open_event(revocable(), -1, 0, -1));
     Unregistered pmu;
     for (int round = 0; round < 2; ++round) {
@@ -46,7 +46,8 @@ TEST_CASE("A template whose PMU was unregistered is refused") {
     }
 }
 
-TEST_CASE("A set whose PMU was unregistered keeps its last counts, and is not opened anew") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set whose PMU was unregistered keeps its last counts, and is not opened anew") {
     const auto attr = revocable();
     const int last = online_cpus().back();
     const bool while_offline = GENERATE(false, true);
@@ -80,7 +81,8 @@ TEST_CASE("A set whose PMU was unregistered keeps its last counts, and is not op
             SetPayload(before.frames.front().payload).counts[0]);
 }
 
-TEST_CASE("A name whose PMU was unregistered cannot be joined, nor its set published") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A name whose PMU was unregistered cannot be joined, nor its set published") {
     const auto attr = revocable();
     const Meta creator;
     REQUIRE(open_set(creator, {attr}) == 0);
@@ -101,7 +103,7 @@ TEST_CASE("A name whose PMU was unregistered cannot be joined, nor its set publi
     REQUIRE(join(Meta(), "revoked") == -ENODEV);
 }
 
-TEST_CASE("Sets are opened, read and closed while their PMU comes and goes") {
+TEST_CASE_METHOD(NeedsSets, "Sets are opened, read and closed while their PMU comes and goes") {
     const auto attr = revocable();
     Background registering([] {
         testpmu_set_registered(false);

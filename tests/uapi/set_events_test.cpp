@@ -41,7 +41,7 @@ std::vector<perf_event_attr> events_of(const Meta& meta, unsigned member) {
 
 }  // namespace
 
-TEST_CASE("SET_EVENTS replaces the events of one CPU, and of no other") {
+TEST_CASE_METHOD(NeedsSets, "SET_EVENTS replaces the events of one CPU, and of no other") {
     const std::size_t events = GENERATE(1U, 3U, 6U);
     const Meta meta;
     REQUIRE(open_set(meta, std::vector<perf_event_attr>(3, faults())) == 0);
@@ -84,7 +84,7 @@ TEST_CASE("SET_EVENTS replaces the events of one CPU, and of no other") {
     REQUIRE(read_framed(meta).head.bytes == meta.info().framed_size);
 }
 
-TEST_CASE("With an error of SET_EVENTS a member keeps its events") {
+TEST_CASE_METHOD(NeedsSets, "With an error of SET_EVENTS a member keeps its events") {
     const auto five = distinct(5, testpmu_or_skip(0));
     const Meta meta;
     REQUIRE(open_set(meta, {five.begin(), five.begin() + 4}) == 0);
@@ -105,7 +105,8 @@ TEST_CASE("With an error of SET_EVENTS a member keeps its events") {
     REQUIRE(set_events(meta, 0, {five[1], five[4]}) == 0);
 }
 
-TEST_CASE("SET_EVENTS of a member that is stopped leaves it stopped, with counts of 0") {
+TEST_CASE_METHOD(NeedsSets,
+                 "SET_EVENTS of a member that is stopped leaves it stopped, with counts of 0") {
     const Meta meta;
     REQUIRE(open_set(meta, {clock_event()}) == 0);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
@@ -117,7 +118,7 @@ TEST_CASE("SET_EVENTS of a member that is stopped leaves it stopped, with counts
     REQUIRE(SetPayload(read_framed(meta).frames[0].payload).counts[0] > 0);
 }
 
-TEST_CASE("GET_EVENTS gives attrs that open the same events") {
+TEST_CASE_METHOD(NeedsSets, "GET_EVENTS gives attrs that open the same events") {
     perf_event_attr first = faults();
     first.exclude_user = 1;
     first.disabled = 1;
@@ -138,7 +139,8 @@ TEST_CASE("GET_EVENTS gives attrs that open the same events") {
     REQUIRE(events_of(meta, 0).size() == 2);
 }
 
-TEST_CASE("A clock of a template has the attr and the counter of one that an attr names") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A clock of a template has the attr and the counter of one that an attr names") {
     // Later kernels rewrite the type of both, to that of a PMU of their own.
     const auto clock = GENERATE(PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK);
     const perf_event_attr attr = software_event(clock, 0);
@@ -152,7 +154,8 @@ TEST_CASE("A clock of a template has the attr and the counter of one that an att
     REQUIRE(by_template.member(0).users == 2);
 }
 
-TEST_CASE("GET_EVENTS writes as much as there is room for, or says how many there are") {
+TEST_CASE_METHOD(NeedsSets,
+                 "GET_EVENTS writes as much as there is room for, or says how many there are") {
     perf_event_attr second = clock_event();
     second.config2 = 7;
     const Meta meta;
@@ -202,7 +205,8 @@ TEST_CASE("GET_EVENTS writes as much as there is room for, or says how many ther
     }
 }
 
-TEST_CASE("Arguments of SET_EVENTS and GET_EVENTS that are not valid are refused") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Arguments of SET_EVENTS and GET_EVENTS that are not valid are refused") {
     using Arg = perf_metagroup_events;
     const EventGroup group = open_group(0, kSetFormat, 1);
     const Meta meta(group);
@@ -237,7 +241,7 @@ TEST_CASE("Arguments of SET_EVENTS and GET_EVENTS that are not valid are refused
     REQUIRE(meta.member(1).generation == 0);
 }
 
-TEST_CASE("SET_EVENTS takes templates") {
+TEST_CASE_METHOD(NeedsSets, "SET_EVENTS takes templates") {
     const Meta meta;
     REQUIRE(open_set(meta, {faults()}) == 0);
     const Fd event(open_event(clock_event(), -1, 0, -1));
@@ -254,7 +258,7 @@ TEST_CASE("SET_EVENTS takes templates") {
     REQUIRE(events_of(meta, 0).at(0).config == PERF_COUNT_SW_CPU_CLOCK);
 }
 
-TEST_CASE("SET_EVENTS respects the limits of a meta-group on one CPU") {
+TEST_CASE_METHOD(NeedsSets, "SET_EVENTS respects the limits of a meta-group on one CPU") {
     const Meta meta;
     REQUIRE(open_set(meta, {faults()}, {0}) == 0);
     for (unsigned i = 1; i < meta.info().max_events_per_cpu / 64; ++i)
@@ -267,7 +271,8 @@ TEST_CASE("SET_EVENTS respects the limits of a meta-group on one CPU") {
     REQUIRE(meta.member(0).events == 1);
 }
 
-TEST_CASE("SET_EVENTS of a user without CAP_PERFMON counts for max_set_events", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "SET_EVENTS of a user without CAP_PERFMON counts for max_set_events",
+                 "[privilege]") {
     const OpenDevice device;
     const Paranoid paranoid(-1);
     const MaxSetEvents limit(5);
@@ -290,7 +295,8 @@ TEST_CASE("SET_EVENTS of a user without CAP_PERFMON counts for max_set_events", 
     REQUIRE(results == std::array<long, 4>{0, -E2BIG, 0, 0});
 }
 
-TEST_CASE("A set that follows has the events of SET_EVENTS when its CPU is online again") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set that follows has the events of SET_EVENTS when its CPU is online again") {
     const Meta meta;
     SetRequest open({faults()});
     open.arg.flags = PERF_METAGROUP_SET_FOLLOW;
@@ -309,7 +315,8 @@ TEST_CASE("A set that follows has the events of SET_EVENTS when its CPU is onlin
     REQUIRE(set_events(meta, last, {faults()}) == 0);
 }
 
-TEST_CASE("SET_EVENTS while a CPU comes and goes leaves the new events, or the old ones") {
+TEST_CASE_METHOD(NeedsSets,
+                 "SET_EVENTS while a CPU comes and goes leaves the new events, or the old ones") {
     const Meta meta;
     SetRequest open({faults()});
     open.arg.flags = PERF_METAGROUP_SET_FOLLOW;
@@ -341,7 +348,7 @@ TEST_CASE("SET_EVENTS while a CPU comes and goes leaves the new events, or the o
     plug.stop();
 }
 
-TEST_CASE("A stream goes on with the events of SET_EVENTS") {
+TEST_CASE_METHOD(NeedsSets, "A stream goes on with the events of SET_EVENTS") {
     const MaxStreamPercent all(100);
     const BusyCpus busy;
     const Meta meta;
@@ -362,7 +369,7 @@ TEST_CASE("A stream goes on with the events of SET_EVENTS") {
     REQUIRE(seen >= 5);
 }
 
-TEST_CASE("A name keeps the events that a member had when it was published") {
+TEST_CASE_METHOD(NeedsSets, "A name keeps the events that a member had when it was published") {
     const Meta creator;
     REQUIRE(open_set(creator, {faults()}) == 0);
     REQUIRE(set_events(creator, 0, {clock_event(), faults()}) == 0);

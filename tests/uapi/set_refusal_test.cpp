@@ -86,7 +86,7 @@ Opened open_both_ways(std::span<const int> /*fds*/) {
 
 }  // namespace
 
-TEST_CASE("An event of a set that samples is refused") {
+TEST_CASE_METHOD(NeedsSets, "An event of a set that samples is refused") {
     perf_event_attr attr = faults();
     attr.sample_period = 1000;
     refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
@@ -94,7 +94,7 @@ TEST_CASE("An event of a set that samples is refused") {
     refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
 }
 
-TEST_CASE("An attr of a set that perf_event_open(2) refuses is refused") {
+TEST_CASE_METHOD(NeedsSets, "An attr of a set that perf_event_open(2) refuses is refused") {
     perf_event_attr attr = faults();
     SECTION("reserved bits") {
         // Those after the last flag that a kernel knows.
@@ -110,7 +110,7 @@ TEST_CASE("An attr of a set that perf_event_open(2) refuses is refused") {
     REQUIRE(open_event(attr, -1, 0, -1) < 0);
 }
 
-TEST_CASE("The size of an attr of a set is handled as by perf_event_open(2)") {
+TEST_CASE_METHOD(NeedsSets, "The size of an attr of a set is handled as by perf_event_open(2)") {
     perf_event_attr attr = faults();
     SECTION("0 means the first version") {
         attr.size = 0;
@@ -159,7 +159,7 @@ TEST_CASE("The size of an attr of a set is handled as by perf_event_open(2)") {
     }
 }
 
-TEST_CASE("kprobes and uprobes cannot be in a set") {
+TEST_CASE_METHOD(NeedsSets, "kprobes and uprobes cannot be in a set") {
     const auto attr = pmu_event("kprobe", 0, 0);
     if (!attr) SKIP("no PMU kprobe");
     perf_event_attr probe = *attr;
@@ -168,7 +168,7 @@ TEST_CASE("kprobes and uprobes cannot be in a set") {
     refuse(probe, -EINVAL, PERF_METAGROUP_REASON_ATTR);
 }
 
-TEST_CASE("The memory that an attr of a kprobe or uprobe points to is not read") {
+TEST_CASE_METHOD(NeedsSets, "The memory that an attr of a kprobe or uprobe points to is not read") {
     const auto attr = pmu_event(GENERATE("kprobe", "uprobe"), 0, 0);
     if (!attr) SKIP("no such PMU");
     if (!SlowPage::available()) SKIP("no userfaultfd");
@@ -187,7 +187,7 @@ TEST_CASE("The memory that an attr of a kprobe or uprobe points to is not read")
     REQUIRE(result == -EINVAL);
 }
 
-TEST_CASE("An event that its PMU counts on another CPU cannot be in a set") {
+TEST_CASE_METHOD(NeedsSets, "An event that its PMU counts on another CPU cannot be in a set") {
     perf_event_attr attr = testpmu_or_skip(0);
     attr.config = kTestpmuFirstCpu;
     const Meta meta;
@@ -203,7 +203,7 @@ TEST_CASE("An event that its PMU counts on another CPU cannot be in a set") {
     REQUIRE(open_set(meta, {faults()}, {last}) == 0);
 }
 
-TEST_CASE("An argument of OPEN_SET that is not valid is refused") {
+TEST_CASE_METHOD(NeedsSets, "An argument of OPEN_SET that is not valid is refused") {
     using Arg = perf_metagroup_open_set;
     for (const auto& change : std::initializer_list<std::function<void(Arg&)>>{
              [](Arg& arg) { arg.flags = 1U << 31; },
@@ -225,7 +225,7 @@ TEST_CASE("An argument of OPEN_SET that is not valid is refused") {
     refuse_arg([](Arg& arg) { arg.cpus = 8; }, -EFAULT);
 }
 
-TEST_CASE("A set on no CPU, or on one that cannot exist, is refused") {
+TEST_CASE_METHOD(NeedsSets, "A set on no CPU, or on one that cannot exist, is refused") {
     const Meta meta;
     SetRequest none({faults()}, {0});
     none.cpus[0] = 0;
@@ -234,7 +234,7 @@ TEST_CASE("A set on no CPU, or on one that cannot exist, is refused") {
     REQUIRE(meta.info().members == 0);
 }
 
-TEST_CASE("A set is opened by templates as by attrs") {
+TEST_CASE_METHOD(NeedsSets, "A set is opened by templates as by attrs") {
     perf_event_attr attr = faults();
     attr.disabled = 1;
     attr.exclude_kernel = 1;
@@ -252,7 +252,7 @@ TEST_CASE("A set is opened by templates as by attrs") {
     }
 }
 
-TEST_CASE("A template that a set cannot count is refused") {
+TEST_CASE_METHOD(NeedsSets, "A template that a set cannot count is refused") {
     const Fd event(::eventfd(0, 0)), path(::open("/dev/null", O_PATH));
     refuse_template(event.get(), -EINVAL, PERF_METAGROUP_REASON_NOT_PERF);
     refuse_template(path.get(), -EBADF, PERF_METAGROUP_REASON_BAD_FD);
@@ -267,7 +267,7 @@ TEST_CASE("A template that a set cannot count is refused") {
     refuse_template(sampling.get(), -EINVAL, PERF_METAGROUP_REASON_ATTR);
 }
 
-TEST_CASE("A template of a cgroup is refused") {
+TEST_CASE_METHOD(NeedsSets, "A template of a cgroup is refused") {
     const Cgroup cgroup("metagroup_set_test");
     const Fd directory(::open(cgroup.path().c_str(), O_RDONLY));
     const perf_event_attr attr = faults();
@@ -277,7 +277,7 @@ TEST_CASE("A template of a cgroup is refused") {
     refuse_template(event.get(), -EINVAL, PERF_METAGROUP_REASON_ATTR);
 }
 
-TEST_CASE("A template keeps the exclusions that it was opened with") {
+TEST_CASE_METHOD(NeedsSets, "A template keeps the exclusions that it was opened with") {
     const OnFirstCpu here;
     perf_event_attr attr = faults();
     attr.exclude_user = 1;
@@ -290,8 +290,9 @@ TEST_CASE("A template keeps the exclusions that it was opened with") {
     REQUIRE(payload.counts[0] < payload.counts[1] / 2);
 }
 
-TEST_CASE("Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2) does",
-          "[privilege]") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2) does",
+                 "[privilege]") {
     const Identity identity = any_identity();
     const int level = GENERATE(range(-1, 4));
     CAPTURE(name(identity), level);
@@ -308,8 +309,9 @@ TEST_CASE("Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2
 }
 
 // perf does not see it: the events are shared.
-TEST_CASE("A user who may no longer open events opens no set of events that are open",
-          "[privilege]") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A user who may no longer open events opens no set of events that are open",
+                 "[privilege]") {
     const OpenDevice device;
     const ParanoidOrSkip paranoid(0);
     const Meta open;
@@ -338,7 +340,8 @@ TEST_CASE("A user who may no longer open events opens no set of events that are 
     REQUIRE(result == std::array<long, 3>{0, -EACCES, PERF_METAGROUP_REASON_PERMISSION});
 }
 
-TEST_CASE("A template that was received from one with more rights is refused", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "A template that was received from one with more rights is refused",
+                 "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
@@ -357,7 +360,8 @@ TEST_CASE("A template that was received from one with more rights is refused", "
                           root ? PERF_METAGROUP_REASON_NONE : PERF_METAGROUP_REASON_PERMISSION, 0});
 }
 
-TEST_CASE("Sets of a user without CAP_PERFMON have at most max_set_events events", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "Sets of a user without CAP_PERFMON have at most max_set_events events",
+                 "[privilege]") {
     const OpenDevice device;
     const ParanoidOrSkip paranoid(-1);
     const MaxSetEvents limit(5);
@@ -382,8 +386,9 @@ TEST_CASE("Sets of a user without CAP_PERFMON have at most max_set_events events
 }
 
 // There is no way back until the next boot, so this is the last test of a guest.
-TEST_CASE("While the kernel is locked down attrs are refused, and templates are not",
-          "[.lockdown]") {
+TEST_CASE_METHOD(NeedsSets,
+                 "While the kernel is locked down attrs are refused, and templates are not",
+                 "[.lockdown]") {
     constexpr const char* kFile = "/sys/kernel/security/lockdown";
     ::mount("securityfs", "/sys/kernel/security", "securityfs", 0, nullptr);
     if (::access(kFile, F_OK)) SKIP("this kernel cannot be locked down");

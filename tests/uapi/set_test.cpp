@@ -51,7 +51,7 @@ struct WholeSet {
 
 }  // namespace
 
-TEST_CASE("A set has a member on each CPU, whose payload is that of a group") {
+TEST_CASE_METHOD(NeedsSets, "A set has a member on each CPU, whose payload is that of a group") {
     const Meta meta;
     SetRequest request({cpu_clock(), switches(), faults()});
     REQUIRE(request.open(meta) == 0);
@@ -83,7 +83,7 @@ TEST_CASE("A set has a member on each CPU, whose payload is that of a group") {
     REQUIRE(ids.size() == 3 * cpus.size());
 }
 
-TEST_CASE("GET_MEMBER describes a member of a set") {
+TEST_CASE_METHOD(NeedsSets, "GET_MEMBER describes a member of a set") {
     const WholeSet set({cpu_clock(), faults()});
     std::array<__u64, 3> ids{7, 7, 7};
     perf_metagroup_member member{};
@@ -101,7 +101,8 @@ TEST_CASE("GET_MEMBER describes a member of a set") {
     REQUIRE(fdinfo(set.meta).find("member:\t1 cpu 1 events 2 status ok") != std::string::npos);
 }
 
-TEST_CASE("Counts of a set advance as those of events opened with perf_event_open(2)") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Counts of a set advance as those of events opened with perf_event_open(2)") {
     const OnFirstCpu here;
     const std::vector<perf_event_attr> attrs{
         cpu_clock(), software_event(PERF_COUNT_SW_TASK_CLOCK, 0), faults(), switches()};
@@ -141,7 +142,8 @@ TEST_CASE("Counts of a set advance as those of events opened with perf_event_ope
     REQUIRE(last.counts[2] - first.counts[2] > 100);
 }
 
-TEST_CASE("The counts of a set begin at 0, at one moment for all events of a CPU") {
+TEST_CASE_METHOD(NeedsSets,
+                 "The counts of a set begin at 0, at one moment for all events of a CPU") {
     // Counts of time. To open so many events takes longer than what is tolerated.
     auto attrs = distinct(64, cpu_clock());
     attrs.back() = test_event();
@@ -162,7 +164,7 @@ TEST_CASE("The counts of a set begin at 0, at one moment for all events of a CPU
     REQUIRE(together);
 }
 
-TEST_CASE("A set has the payload of any read_format with PERF_FORMAT_GROUP") {
+TEST_CASE_METHOD(NeedsSets, "A set has the payload of any read_format with PERF_FORMAT_GROUP") {
     const auto format = GENERATE(range(std::uint64_t{0}, kReadFormats));
     const Meta meta;
     SetRequest request({faults(), switches()}, {0});
@@ -181,7 +183,7 @@ TEST_CASE("A set has the payload of any read_format with PERF_FORMAT_GROUP") {
     REQUIRE(meta.read() == meta.read());
 }
 
-TEST_CASE("Several sets and groups have different events on different CPUs") {
+TEST_CASE_METHOD(NeedsSets, "Several sets and groups have different events on different CPUs") {
     const auto cpus = online_cpus();
     const EventGroup group = open_group(cpus.front(), kSetFormat, 2, true);
     const Meta meta;
@@ -203,7 +205,7 @@ TEST_CASE("Several sets and groups have different events on different CPUs") {
             take_apart(meta.sweep_copy({cpus.back()})).head.bytes);
 }
 
-TEST_CASE("A mapped snapshot shows the records of a set") {
+TEST_CASE_METHOD(NeedsSets, "A mapped snapshot shows the records of a set") {
     const WholeSet set({cpu_clock(), faults()});
     REQUIRE(set.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     const Framed read = set.read();
@@ -211,7 +213,8 @@ TEST_CASE("A mapped snapshot shows the records of a set") {
     REQUIRE(mapping.framed().payloads() == read.payloads());
 }
 
-TEST_CASE("An attr that perf refuses is reported with its CPU, and nothing is opened") {
+TEST_CASE_METHOD(NeedsSets,
+                 "An attr that perf refuses is reported with its CPU, and nothing is opened") {
     const Meta meta;
     perf_event_attr unknown = faults();
     unknown.type = 12345;
@@ -227,7 +230,8 @@ TEST_CASE("An attr that perf refuses is reported with its CPU, and nothing is op
     REQUIRE(open_set(meta, distinct(4, test_event())) == 0);
 }
 
-TEST_CASE("A set for which a PMU has no counter on one CPU is not opened on any") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set for which a PMU has no counter on one CPU is not opened on any") {
     const auto attrs = distinct(5, test_event());
     const Meta other, meta;
     const int last = online_cpus().back();
@@ -243,7 +247,8 @@ TEST_CASE("A set for which a PMU has no counter on one CPU is not opened on any"
         REQUIRE(frame.record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    NeedsSets,
     "The events of a set on a CPU are a group, where the kernel has groups of its own events") {
     const std::vector<perf_event_attr> events = distinct(3, test_event());
     testpmu_forget_groups();
@@ -251,7 +256,7 @@ TEST_CASE(
     REQUIRE(testpmu_largest_group() == (is_built_in() ? 3 : 1));
 }
 
-TEST_CASE("DETACH and the end of a handle release the events of a set") {
+TEST_CASE_METHOD(NeedsSets, "DETACH and the end of a handle release the events of a set") {
     const auto four = distinct(4, test_event());
     perf_event_attr other = four.back();
     other.config1 = 9;
@@ -269,7 +274,9 @@ TEST_CASE("DETACH and the end of a handle release the events of a set") {
     if (!detach) REQUIRE(open_set(meta, {other}) == 0);
 }
 
-TEST_CASE("A member of a set with an event that lost its counter is in ERROR, the others count") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "A member of a set with an event that lost its counter is in ERROR, the others count") {
     const auto attr = test_event();
     const auto two = distinct(2, attr);
     const WholeSet set({switches(), two[0], two[1], faults()});
@@ -287,7 +294,8 @@ TEST_CASE("A member of a set with an event that lost its counter is in ERROR, th
     REQUIRE(set.meta.member(0).status == PERF_METAGROUP_ERROR);
 }
 
-TEST_CASE("A member of a set whose CPU goes offline keeps the last counts of all its events") {
+TEST_CASE_METHOD(
+    NeedsSets, "A member of a set whose CPU goes offline keeps the last counts of all its events") {
     const WholeSet set({faults(), cpu_clock(), test_event()});
     const SetPayload before = set.payload(set.cpus.size() - 1);
     OfflineCpu offline(set.cpus.back());
@@ -308,7 +316,8 @@ TEST_CASE("A member of a set whose CPU goes offline keeps the last counts of all
     REQUIRE(set.status(set.cpus.size() - 1) == PERF_METAGROUP_OFFLINE);
 }
 
-TEST_CASE("A set is not opened on a CPU that is offline, and by default not there") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set is not opened on a CPU that is offline, and by default not there") {
     const auto all = online_cpus();
     const OfflineCpu offline(all.back());
     const Meta meta;
@@ -321,7 +330,8 @@ TEST_CASE("A set is not opened on a CPU that is offline, and by default not ther
     REQUIRE(meta.info().members == all.size() - 1);
 }
 
-TEST_CASE("An event of a set that its PMU moves to another CPU makes the member OFFLINE") {
+TEST_CASE_METHOD(NeedsSets,
+                 "An event of a set that its PMU moves to another CPU makes the member OFFLINE") {
     const auto attr = test_event();
     const int last = online_cpus().back();
     const Meta meta;
@@ -334,7 +344,7 @@ TEST_CASE("An event of a set that its PMU moves to another CPU makes the member 
     REQUIRE(take_apart(meta.read()).frames.at(0).record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("ENABLE, DISABLE and RESET act on what a set shows") {
+TEST_CASE_METHOD(NeedsSets, "ENABLE, DISABLE and RESET act on what a set shows") {
     const WholeSet set({cpu_clock(), faults()});
     REQUIRE(set.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     const Framed stopped = set.read();
@@ -367,7 +377,7 @@ TEST_CASE("ENABLE, DISABLE and RESET act on what a set shows") {
     REQUIRE(since.counts[0] <= monotonic_ns() - reset);
 }
 
-TEST_CASE("A sweep does not interrupt a CPU for a set that any CPU can read") {
+TEST_CASE_METHOD(NeedsSets, "A sweep does not interrupt a CPU for a set that any CPU can read") {
     const OnFirstCpu here;
     const int last = online_cpus().back();
     const Meta meta;
@@ -380,7 +390,7 @@ TEST_CASE("A sweep does not interrupt a CPU for a set that any CPU can read") {
     require_not_interrupted(meta, last);
 }
 
-TEST_CASE("A member of a set on an idle CPU is read as that CPU entered idle") {
+TEST_CASE_METHOD(NeedsSets, "A member of a set on an idle CPU is read as that CPU entered idle") {
     const auto attr = core_or_skip(0);
     const IdleCpu idle;
     REQUIRE(open_set(idle.meta, {attr, faults(), attr}, {idle.cpu}) == 0);
@@ -392,7 +402,7 @@ TEST_CASE("A member of a set on an idle CPU is read as that CPU entered idle") {
     REQUIRE(SetPayload(idle.until_idle().frames.at(0).payload).counts[0] < 1'000'000'000);
 }
 
-TEST_CASE("A stream samples the members of sets as those of groups") {
+TEST_CASE_METHOD(NeedsSets, "A stream samples the members of sets as those of groups") {
     const MaxStreamPercent all(100);
     const WholeSet set({cpu_clock(), faults(), switches()});
     RunningStream stream(set.meta, 2ms);
@@ -414,7 +424,7 @@ TEST_CASE("A stream samples the members of sets as those of groups") {
     }
 }
 
-TEST_CASE("The limits of a meta-group are those of its sets as well") {
+TEST_CASE_METHOD(NeedsSets, "The limits of a meta-group are those of its sets as well") {
     const Meta meta;
     const unsigned limit = meta.info().max_events_per_cpu;
     for (unsigned events = 0; events < limit; events += 64)

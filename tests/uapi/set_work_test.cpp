@@ -29,7 +29,8 @@ class Interrupts {
 
 }  // namespace
 
-TEST_CASE("A CPU is not interrupted for each event of a set that it opens and closes") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A CPU is not interrupted for each event of a set that it opens and closes") {
     const OnFirstCpu here;
     const Interrupts last(online_cpus().back());
     const auto before = last.count();
@@ -40,7 +41,7 @@ TEST_CASE("A CPU is not interrupted for each event of a set that it opens and cl
     REQUIRE(last.count() - before < 64);
 }
 
-TEST_CASE("A CPU has no part in a set whose events other sets have opened") {
+TEST_CASE_METHOD(NeedsSets, "A CPU has no part in a set whose events other sets have opened") {
     const OnFirstCpu here;
     const Meta other;
     REQUIRE(open_set(other, clocks(4)) == 0);
@@ -53,7 +54,8 @@ TEST_CASE("A CPU has no part in a set whose events other sets have opened") {
     REQUIRE(took < 150ms);
 }
 
-TEST_CASE("A set is opened and closed on a CPU that a real-time thread never leaves") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set is opened and closed on a CPU that a real-time thread never leaves") {
     if (is_real_time_kernel()) SKIP("the caller's timer may be one of that CPU");
     const OnFirstCpu here;
     const RealTimeCpu busy(online_cpus().back());
@@ -65,7 +67,7 @@ TEST_CASE("A set is opened and closed on a CPU that a real-time thread never lea
     REQUIRE(took < 15s);
 }
 
-TEST_CASE("A signal ends the opening of a set that a CPU does not begin") {
+TEST_CASE_METHOD(NeedsSets, "A signal ends the opening of a set that a CPU does not begin") {
     const OnFirstCpu here;
     const Meta meta;
     const auto four = distinct(4, testpmu_or_skip(0));
@@ -85,7 +87,8 @@ TEST_CASE("A signal ends the opening of a set that a CPU does not begin") {
     REQUIRE(open_set(meta, distinct(4, testpmu_or_skip(0))) == 0);
 }
 
-TEST_CASE("A set follows while a real-time thread never leaves the CPU that has opened it") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set follows while a real-time thread never leaves the CPU that has opened it") {
     const auto cpus = online_cpus();
     if (cpus.size() < 3) SKIP("needs 3 CPUs");
     const OnFirstCpu here;

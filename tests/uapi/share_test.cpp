@@ -19,7 +19,7 @@ SetPayload payload(const Meta& meta, std::size_t member) {
 
 }  // namespace
 
-TEST_CASE("20 sets of the same 4 events share 4 counters") {
+TEST_CASE_METHOD(NeedsSets, "20 sets of the same 4 events share 4 counters") {
     const auto four = distinct(4, testpmu_or_skip(0));
     perf_event_attr other = four.back();
     other.config1 = 9;
@@ -46,8 +46,9 @@ TEST_CASE("20 sets of the same 4 events share 4 counters") {
     REQUIRE(open_set(Meta(), {other}) == 0);
 }
 
-TEST_CASE("The same 4 events for 20 users are multiplexed as groups, and not as sets",
-          "[hardware]") {
+TEST_CASE_METHOD(NeedsSets,
+                 "The same 4 events for 20 users are multiplexed as groups, and not as sets",
+                 "[hardware]") {
     need_hardware();
     // In 4 modes, so that none is the same as another.
     std::vector<perf_event_attr> four(4, perf_event_attr{});
@@ -84,7 +85,8 @@ TEST_CASE("The same 4 events for 20 users are multiplexed as groups, and not as 
     REQUIRE(metas.front().member(0).users == 20);
 }
 
-TEST_CASE("Two members that share an event advance equally, from counts of their own") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Two members that share an event advance equally, from counts of their own") {
     const Meta meta;
     const int last = online_cpus().back();
     run_on(last);
@@ -107,7 +109,9 @@ TEST_CASE("Two members that share an event advance equally, from counts of their
     REQUIRE(older.ids[0] != newer.ids[0]);
 }
 
-TEST_CASE("A set that shares only some of its events leaves them to the others when it is closed") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "A set that shares only some of its events leaves them to the others when it is closed") {
     const auto three = distinct(3, testpmu_or_skip(0));
     Meta first;
     REQUIRE(open_set(first, {three[0]}) == 0);
@@ -122,7 +126,8 @@ TEST_CASE("A set that shares only some of its events leaves them to the others w
     REQUIRE(open_set(first, distinct(4, testpmu_or_skip(0))) == 0);
 }
 
-TEST_CASE("RESET and DISABLE of a set do not show in another one that shares its events") {
+TEST_CASE_METHOD(NeedsSets,
+                 "RESET and DISABLE of a set do not show in another one that shares its events") {
     const Meta mine, theirs;
     REQUIRE(open_set(mine, {clock_event(), faults()}, {0}) == 0);
     REQUIRE(open_set(theirs, {clock_event(), faults()}, {0}) == 0);
@@ -143,7 +148,7 @@ TEST_CASE("RESET and DISABLE of a set do not show in another one that shares its
     REQUIRE(payload(theirs, 0).counts[0] < last.counts[0]);
 }
 
-TEST_CASE("Events that differ in one field are not shared") {
+TEST_CASE_METHOD(NeedsSets, "Events that differ in one field are not shared") {
     const Meta meta;
     REQUIRE(open_set(meta, {faults()}, {0}) == 0);
     perf_event_attr other = faults();
@@ -162,7 +167,7 @@ TEST_CASE("Events that differ in one field are not shared") {
     REQUIRE(meta.member(3).users == 0);
 }
 
-TEST_CASE("Sets that follow share events again when their CPU is online") {
+TEST_CASE_METHOD(NeedsSets, "Sets that follow share events again when their CPU is online") {
     const Meta one, two;
     const auto last = static_cast<unsigned>(online_cpus().size() - 1);
     for (const Meta* meta : {&one, &two}) {

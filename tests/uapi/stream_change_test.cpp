@@ -6,7 +6,8 @@
 using namespace metagroup::test;
 using namespace std::chrono_literals;
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    NeedsStreams,
     "A member that is attached while a stream runs has samples, on a CPU without members too") {
     const OneCpu here;
     const auto [first, meta] = attached(open_group(online_cpus().front(), kFull, 2));
@@ -23,7 +24,8 @@ TEST_CASE(
     wait_for(stream.ring(here.cpu), sample_of(second));
 }
 
-TEST_CASE("A member that is detached while a stream runs has no samples any more") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A member that is detached while a stream runs has no samples any more") {
     const OneCpu here;
     const EventGroup first = open_group(here.cpu, kFull, 2);
     const EventGroup second = open_group(here.cpu, kFull, 2);
@@ -41,7 +43,7 @@ TEST_CASE("A member that is detached while a stream runs has no samples any more
     wait_for(stream.ring(here.cpu), sample_of(first));
 }
 
-TEST_CASE("Enable, disable and reset act on a stream at the next deadline") {
+TEST_CASE_METHOD(NeedsStreams, "Enable, disable and reset act on a stream at the next deadline") {
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 2, true));
     RunningStream stream(meta, kPeriod);
@@ -62,7 +64,8 @@ TEST_CASE("Enable, disable and reset act on a stream at the next deadline") {
     wait_for_count([](std::uint64_t ns) { return ns == 0; });
 }
 
-TEST_CASE("A group that grows has samples with its new events after a short time") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A group that grows has samples with its new events after a short time") {
     const OneCpu here;
     auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
     RunningStream stream(meta, kPeriod);
@@ -74,7 +77,9 @@ TEST_CASE("A group that grows has samples with its new events after a short time
     REQUIRE(words(sample.payload).size() == 3 + 2 * 21);
 }
 
-TEST_CASE("A group that grows while a real-time thread never leaves its CPU has samples soon") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "A group that grows while a real-time thread never leaves its CPU has samples soon") {
     if (is_real_time_kernel()) SKIP("what interrupts the member's CPU waits for that thread");
     const OnFirstCpu test;
     const OneCpu here;
@@ -90,7 +95,8 @@ TEST_CASE("A group that grows while a real-time thread never leaves its CPU has 
     REQUIRE(took < 15s);
 }
 
-TEST_CASE("A member that its PMU has moved has samples in the ring of its new CPU") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A member that its PMU has moved has samples in the ring of its new CPU") {
     const OneCpu here;
     const int to = online_cpus().front();
     const EventGroup group = group_of(here.cpu, {testpmu_or_skip(kFull)});
@@ -103,7 +109,9 @@ TEST_CASE("A member that its PMU has moved has samples in the ring of its new CP
     REQUIRE_FALSE(any_within_50_ms(stream.ring(here.cpu), sample_of(group)));
 }
 
-TEST_CASE("A member that a sweep has followed to a CPU without deadlines has samples there") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "A member that a sweep has followed to a CPU without deadlines has samples there") {
     const OneCpu here;
     const int to = online_cpus().front();
     if (to == here.cpu) SKIP("needs two CPUs");
@@ -117,7 +125,9 @@ TEST_CASE("A member that a sweep has followed to a CPU without deadlines has sam
     REQUIRE(wait_for(stream.ring(to), sample_of(group)).cpu == to);
 }
 
-TEST_CASE("A member that has left a CPU before that goes offline has samples on its new CPU") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "A member that has left a CPU before that goes offline has samples on its new CPU") {
     const OneCpu here;
     const int to = online_cpus().front();
     if (to == here.cpu) SKIP("needs two CPUs");
@@ -135,7 +145,8 @@ TEST_CASE("A member that has left a CPU before that goes offline has samples on 
     REQUIRE(wait_for(stream.ring(to), sample_of(group)).cpu == to);
 }
 
-TEST_CASE("A member that cannot be read is counted as lost, and the others have samples") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A member that cannot be read is counted as lost, and the others have samples") {
     const OneCpu here;
     const EventGroup broken = group_of(here.cpu, {testpmu_or_skip(kFull)});
     const EventGroup group = open_group(here.cpu, kFull, 1);
@@ -153,7 +164,8 @@ TEST_CASE("A member that cannot be read is counted as lost, and the others have 
     wait_for(stream.ring(here.cpu), sample_of(broken));
 }
 
-TEST_CASE("A CPU that goes offline has no deadlines, and has them again when it is back") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A CPU that goes offline has no deadlines, and has them again when it is back") {
     MaxStreamPercent no_limit(100);
     const auto [groups, meta] = attached(open_everywhere(kFull, 2));
     RunningStream stream(meta, kPeriod);
@@ -171,7 +183,8 @@ TEST_CASE("A CPU that goes offline has no deadlines, and has them again when it 
     wait_for(stream.ring(cpu), sample_of(groups.back()));
 }
 
-TEST_CASE("A stream can be started while a CPU is offline, which joins it later") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A stream can be started while a CPU is offline, which joins it later") {
     MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto groups = open_everywhere(kFull, 2);
@@ -199,7 +212,8 @@ EventGroup open_idle_entries(int cpu) {
 
 }  // namespace
 
-TEST_CASE(
+TEST_CASE_METHOD(
+    NeedsStreams,
     "In quiet mode an idle CPU is woken once per idle time, and has samples when it is busy") {
     MaxStreamPercent no_limit(100);
     const OnFirstCpu here;
@@ -234,8 +248,9 @@ TEST_CASE(
     REQUIRE(records.size() > 50);
 }
 
-TEST_CASE("Isolated CPUs that are skipped have no ring, and the others have samples",
-          "[isolated]") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "Isolated CPUs that are skipped have no ring, and the others have samples",
+                 "[isolated]") {
     const MaxStreamPercent no_limit(100);
     const auto isolated = listed_cpus("/sys/devices/system/cpu/isolated");
     if (isolated.empty()) SKIP("no CPU is isolated by isolcpus=");
@@ -248,7 +263,8 @@ TEST_CASE("Isolated CPUs that are skipped have no ring, and the others have samp
     wait_for(ring, sample_of(groups.front()));
 }
 
-TEST_CASE("A process that is killed while its stream runs leaves nothing behind") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A process that is killed while its stream runs leaves nothing behind") {
     const OneCpu here;
     const EventGroup group = open_group(here.cpu, kFull, 2);
     for (int round = 0; round < 20; ++round) {
@@ -268,7 +284,7 @@ TEST_CASE("A process that is killed while its stream runs leaves nothing behind"
     }
 }
 
-TEST_CASE("A child has no ring in its memory, and does not end the stream") {
+TEST_CASE_METHOD(NeedsStreams, "A child has no ring in its memory, and does not end the stream") {
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
     RunningStream stream(meta, kPeriod);

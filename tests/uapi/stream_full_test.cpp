@@ -4,7 +4,9 @@
 
 using namespace metagroup::test;
 
-TEST_CASE("A ring that is full at times does not hide what a stream takes of its CPU", "[share]") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A ring that is full at times does not hide what a stream takes of its CPU",
+                 "[share]") {
     const MaxStreamPercent limit(10);
     const OnFirstCpu test;
     const int cpu = online_cpus().back();

@@ -94,7 +94,9 @@ class NoIpcLock {
 
 }  // namespace
 
-TEST_CASE("A user's rings are within max_ring_kb for each CPU and RLIMIT_MEMLOCK", "[privilege]") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A user's rings are within max_ring_kb for each CPU and RLIMIT_MEMLOCK",
+                 "[privilege]") {
     const OpenDevice device;
     // More than a ring, so that a part of the last one is the process's.
     const std::uint64_t kb = 132, memlock = 300 * 1024;
@@ -141,7 +143,8 @@ TEST_CASE("A user's rings are within max_ring_kb for each CPU and RLIMIT_MEMLOCK
     }
 }
 
-TEST_CASE("A stopped stream keeps no ring but those that are mapped", "[privilege]") {
+TEST_CASE_METHOD(NeedsStreams, "A stopped stream keeps no ring but those that are mapped",
+                 "[privilege]") {
     const OpenDevice device;
     const std::size_t pages = 2 * kCharged / kRingPage;
     const MaxRingKb limit(static_cast<int>((pages / online_cpus().size() + 1) * kRingPage / 1024));
@@ -174,7 +177,8 @@ TEST_CASE("A stopped stream keeps no ring but those that are mapped", "[privileg
     REQUIRE(user.unmapped == 0);
 }
 
-TEST_CASE("A cgroup without memory for rings refuses them, and no process is killed") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A cgroup without memory for rings refuses them, and no process is killed") {
     std::ofstream("/sys/fs/cgroup/cgroup.subtree_control") << "+memory" << std::flush;
     const Cgroup cgroup("rings");
     if (!(std::ofstream(cgroup.path() / "memory.max") << "32M" << std::flush))
@@ -190,7 +194,7 @@ TEST_CASE("A cgroup without memory for rings refuses them, and no process is kil
             }) == 0);
 }
 
-TEST_CASE("A ring that a moved member could not have is tried again") {
+TEST_CASE_METHOD(NeedsStreams, "A ring that a moved member could not have is tried again") {
     const OneCpu here;
     const int to = online_cpus().front();
     if (to == here.cpu) SKIP("needs two CPUs");
@@ -229,7 +233,8 @@ TEST_CASE("A ring that a moved member could not have is tried again") {
     REQUIRE(mapped == 0);
 }
 
-TEST_CASE("A ring cannot be mapped through a handle that is open for reading only") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A ring cannot be mapped through a handle that is open for reading only") {
     const EventGroup group = open_group(online_cpus().back(), kFull, 1);
     const Meta meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDONLY | O_CLOEXEC)));
     REQUIRE(meta.attach(group) == 0);

@@ -42,7 +42,7 @@ std::set<int> nodes_of(std::byte* memory, std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("All pages of a ring are on the node of its CPU") {
+TEST_CASE_METHOD(NeedsStreams, "All pages of a ring are on the node of its CPU") {
     if (listed_cpus("/sys/devices/system/node/online").size() < 2) SKIP("there is only one node");
     const auto groups = open_everywhere(PERF_FORMAT_GROUP, 2);
     const Meta meta(groups);

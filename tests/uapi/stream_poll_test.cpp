@@ -8,7 +8,8 @@
 
 using namespace metagroup::test;
 
-TEST_CASE("epoll_wait returns for a handle that was added before its first stream") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "epoll_wait returns for a handle that was added before its first stream") {
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 3));
     const Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
@@ -25,7 +26,9 @@ TEST_CASE("epoll_wait returns for a handle that was added before its first strea
     REQUIRE((event.events & EPOLLHUP) != 0);
 }
 
-TEST_CASE("A reader is woken, and a stop ends, while a real-time thread never leaves the CPU") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "A reader is woken, and a stop ends, while a real-time thread never leaves the CPU") {
     const OnFirstCpu test;
     const OneCpu here;
     if (online_cpus().size() < 2) SKIP("needs two CPUs");
@@ -44,7 +47,7 @@ TEST_CASE("A reader is woken, and a stop ends, while a real-time thread never le
     REQUIRE(took < 15s);
 }
 
-TEST_CASE("In quiet mode each deadline that is throttled is counted once") {
+TEST_CASE_METHOD(NeedsStreams, "In quiet mode each deadline that is throttled is counted once") {
     const MaxStreamPercent limit(1);
     const OnFirstCpu test;
     const int cpu = online_cpus().back();

@@ -21,7 +21,8 @@ EventGroup many_events(int cpu) {
 
 }  // namespace
 
-TEST_CASE("Members whose samples exceed the rings of a running stream are refused") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "Members whose samples exceed the rings of a running stream are refused") {
     const unsigned flags = GENERATE(0U, unsigned{PERF_METAGROUP_STREAM_OVERWRITE});
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 3 * kSet));
@@ -45,7 +46,8 @@ TEST_CASE("Members whose samples exceed the rings of a running stream are refuse
     REQUIRE(meta.attach(large) == 0);
 }
 
-TEST_CASE("A group that grows beyond its ring is not sampled, and the others are") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A group that grows beyond its ring is not sampled, and the others are") {
     const unsigned flags = GENERATE(0U, unsigned{PERF_METAGROUP_STREAM_OVERWRITE});
     const OneCpu here;
     EventGroup grows = open_group(here.cpu, kFull, 1);
@@ -70,7 +72,9 @@ TEST_CASE("A group that grows beyond its ring is not sampled, and the others are
     REQUIRE(newest_samples(other) > 0);
 }
 
-TEST_CASE("Members that have moved to a CPU whose ring is too small for them lose deadlines") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "Members that have moved to a CPU whose ring is too small for them lose deadlines") {
     const unsigned flags = GENERATE(0U, unsigned{PERF_METAGROUP_STREAM_OVERWRITE});
     const OneCpu here;
     const int to = online_cpus().front();
@@ -95,7 +99,8 @@ TEST_CASE("Members that have moved to a CPU whose ring is too small for them los
     testpmu_move(to, here.cpu);
 }
 
-TEST_CASE("Records of lost samples in place of small samples stay within the ring") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "Records of lost samples in place of small samples stay within the ring") {
     const OneCpu here;
     perf_event_attr attr = testpmu_or_skip(0);
     attr.pinned = 1;
@@ -119,7 +124,8 @@ TEST_CASE("Records of lost samples in place of small samples stay within the rin
     REQUIRE(ring.head() - ring.page().data_tail <= kRingPage);
 }
 
-TEST_CASE("Members of isolated CPUs that are skipped need no room in a ring", "[isolated]") {
+TEST_CASE_METHOD(NeedsStreams, "Members of isolated CPUs that are skipped need no room in a ring",
+                 "[isolated]") {
     const auto isolated = listed_cpus("/sys/devices/system/cpu/isolated");
     if (isolated.empty()) SKIP("no CPU is isolated by isolcpus=");
     const EventGroup small = open_group(online_cpus().front(), kFull, 1);
@@ -131,7 +137,9 @@ TEST_CASE("Members of isolated CPUs that are skipped need no room in a ring", "[
     REQUIRE(meta.attach(many_events(online_cpus().front())) == -ENOSPC);
 }
 
-TEST_CASE("A stream that is started again samples a group that grew just before it was stopped") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "A stream that is started again samples a group that grew just before it was stopped") {
     const OneCpu here;
     auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
     for (int round = 0; round < 5; ++round) {

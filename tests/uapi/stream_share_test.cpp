@@ -53,8 +53,9 @@ class Spinner {
 }  // namespace
 
 // Guests whose time is a number of instructions set METAGROUP_EXACT: run --icount.
-TEST_CASE("Streams leave a task what max_stream_percent says of its CPU, and samples come",
-          "[share]") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "Streams leave a task what max_stream_percent says of its CPU, and samples come",
+                 "[share]") {
     if (!std::getenv("METAGROUP_EXACT")) SKIP("parts of time are not exact: run --icount");
     const Row row = GENERATE(from_range(kRows));
     constexpr double least = 0.87;

@@ -31,7 +31,9 @@ struct Member {
 
 }  // namespace
 
-TEST_CASE("A million samples lack no deadline and no count, while members and CPUs come and go") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "A million samples lack no deadline and no count, while members and CPUs come and go") {
     const MaxStreamPercent no_limit(100);
     const int plugged = online_cpus().back();
     std::vector<EventGroup> groups;

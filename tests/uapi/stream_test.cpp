@@ -47,7 +47,8 @@ struct Streaming {
 
 }  // namespace
 
-TEST_CASE("A sample has the payload of read(2), the identifier of the leader and its CPU") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A sample has the payload of read(2), the identifier of the leader and its CPU") {
     const MaxStreamPercent no_limit(100);
     for (const std::uint64_t format : {kFull, std::uint64_t{PERF_FORMAT_GROUP}, kTimes,
                                        std::uint64_t{PERF_FORMAT_ID}, std::uint64_t{0}}) {
@@ -69,7 +70,7 @@ TEST_CASE("A sample has the payload of read(2), the identifier of the leader and
     }
 }
 
-TEST_CASE("Each deadline of each CPU is a sample or is counted as lost") {
+TEST_CASE_METHOD(NeedsStreams, "Each deadline of each CPU is a sample or is counted as lost") {
     Streaming world;
     RunningStream stream(world.meta, kPeriod, 4 * kRingPage);
     auto all = stream.run(300ms);
@@ -85,7 +86,9 @@ TEST_CASE("Each deadline of each CPU is a sample or is counted as lost") {
     REQUIRE(unreported == 0);
 }
 
-TEST_CASE("The time of a sample is less than a period after a deadline that all CPUs share") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "The time of a sample is less than a period after a deadline that all CPUs share") {
     Streaming world;
     RunningStream stream(world.meta, kPeriod);
     REQUIRE(stream.arg().first % stream.period() == 0);
@@ -102,7 +105,7 @@ TEST_CASE("The time of a sample is less than a period after a deadline that all 
     REQUIRE(common.size() > 10);
 }
 
-TEST_CASE("Counts of a stream and of sweeps continue each other") {
+TEST_CASE_METHOD(NeedsStreams, "Counts of a stream and of sweeps continue each other") {
     Streaming world;
     const Bytes before = world.meta.read();
     RunningStream stream(world.meta, kPeriod);
@@ -127,7 +130,8 @@ TEST_CASE("Counts of a stream and of sweeps continue each other") {
     }
 }
 
-TEST_CASE("A full ring keeps its samples, and what is lost is reported when there is room") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A full ring keeps its samples, and what is lost is reported when there is room") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 3));
@@ -147,7 +151,7 @@ TEST_CASE("A full ring keeps its samples, and what is lost is reported when ther
     check_deadlines(records, group.id(0), stream.arg().first, stream.period());
 }
 
-TEST_CASE("Lost deadlines that no ring reports are returned by the stop") {
+TEST_CASE_METHOD(NeedsStreams, "Lost deadlines that no ring reports are returned by the stop") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 3));
@@ -170,7 +174,8 @@ TEST_CASE("Lost deadlines that no ring reports are returned by the stop") {
     REQUIRE(samples(records) + reported + lost <= deadlines(after));
 }
 
-TEST_CASE("Any index that user space writes into a ring loses no more than samples") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "Any index that user space writes into a ring loses no more than samples") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 3));
@@ -192,7 +197,7 @@ TEST_CASE("Any index that user space writes into a ring loses no more than sampl
         [&] { return fdinfo(meta, "stream_deadlines") > deadlines + 10; });
 }
 
-TEST_CASE("In overwrite mode the newest record is at data_head") {
+TEST_CASE_METHOD(NeedsStreams, "In overwrite mode the newest record is at data_head") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 3));
@@ -209,7 +214,9 @@ TEST_CASE("In overwrite mode the newest record is at data_head") {
     REQUIRE(records.back().time > stream.arg().first + 90'000'000);
 }
 
-TEST_CASE("poll returns when a ring has reached the watermark, and when the stream has stopped") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "poll returns when a ring has reached the watermark, and when the stream has stopped") {
     Streaming world;
     REQUIRE(poll_now(world.meta) == POLLIN);  // no stream: read(2) does not wait
     perf_metagroup_stream arg = stream_of(1ms, 16 * kRingPage);
@@ -231,7 +238,8 @@ TEST_CASE("poll returns when a ring has reached the watermark, and when the stre
     REQUIRE((poll_now(world.meta) & POLLHUP) != 0);
 }
 
-TEST_CASE("epoll_wait returns when a ring is full before it has reached the watermark") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "epoll_wait returns when a ring is full before it has reached the watermark") {
     const MaxStreamPercent no_limit(100);
     const auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 3));
     perf_metagroup_stream arg = stream_of(100us, kRingPage);
@@ -246,7 +254,7 @@ TEST_CASE("epoll_wait returns when a ring is full before it has reached the wate
     REQUIRE(ring.head() < kRingPage);
 }
 
-TEST_CASE("A stream is refused with an error that says why") {
+TEST_CASE_METHOD(NeedsStreams, "A stream is refused with an error that says why") {
     Streaming world;
     const auto refused = [&](perf_metagroup_stream arg) { return start_stream(world.meta, arg); };
     REQUIRE(refused(stream_of(9999ns)) == -EINVAL);
@@ -272,7 +280,8 @@ TEST_CASE("A stream is refused with an error that says why") {
     REQUIRE(refused(stream_of(1ms, 4 * kRingPage)) == 0);
 }
 
-TEST_CASE("A ring can be mapped at its offset only, shared, and not beyond its end") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A ring can be mapped at its offset only, shared, and not beyond its end") {
     const auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 1));
     perf_metagroup_stream arg = stream_of(kPeriod, kRingPage);
     arg.map_offset = PERF_METAGROUP_RINGS;
@@ -293,7 +302,7 @@ TEST_CASE("A ring can be mapped at its offset only, shared, and not beyond its e
     REQUIRE(try_to_map_ring(meta, between, cpu) == -EINVAL);
 }
 
-TEST_CASE("A ring stays mapped after the stream and the handle are gone") {
+TEST_CASE_METHOD(NeedsStreams, "A ring stays mapped after the stream and the handle are gone") {
     const EventGroup group = open_group(online_cpus().back(), kFull, 1);
     std::optional<MappedRing> ring;
     {
@@ -310,7 +319,8 @@ TEST_CASE("A ring stays mapped after the stream and the handle are gone") {
     REQUIRE(ring->head() >= end);
 }
 
-TEST_CASE("A user without CAP_PERFMON has at most 64 streams, a user with it more") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A user without CAP_PERFMON has at most 64 streams, a user with it more") {
     const OpenDevice device;
     struct Result {
         long first_64, next, stop, again;
@@ -339,7 +349,7 @@ TEST_CASE("A user without CAP_PERFMON has at most 64 streams, a user with it mor
     REQUIRE(monitor.next == 0);
 }
 
-TEST_CASE("A mapped ring keeps the module after its handle is closed") {
+TEST_CASE_METHOD(NeedsStreams, "A mapped ring keeps the module after its handle is closed") {
     need_module();
     std::optional<MappedRing> ring;
     {
@@ -349,7 +359,7 @@ TEST_CASE("A mapped ring keeps the module after its handle is closed") {
     REQUIRE(error_of(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK)) == EWOULDBLOCK);
 }
 
-TEST_CASE("Setting the time of day does not move deadlines") {
+TEST_CASE_METHOD(NeedsStreams, "Setting the time of day does not move deadlines") {
     Streaming world;
     RunningStream stream(world.meta, kPeriod);
     auto all = stream.run(50ms);
@@ -366,7 +376,9 @@ TEST_CASE("Setting the time of day does not move deadlines") {
                                 stream.period()) >= periods(100ms));
 }
 
-TEST_CASE("Streams take no more of a CPU than max_stream_percent, and what they lose is counted") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "Streams take no more of a CPU than max_stream_percent, and what they lose is counted") {
     const MaxStreamPercent limit(1);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 8));

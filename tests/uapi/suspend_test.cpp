@@ -89,7 +89,8 @@ void check_stream(const std::string& state, bool others_go_offline = false) {
 
 }  // namespace
 
-TEST_CASE("A stream goes on while tasks and devices are suspended", "[suspend]") {
+TEST_CASE_METHOD(NeedsStreams, "A stream goes on while tasks and devices are suspended",
+                 "[suspend]") {
     const std::string level = GENERATE("freezer", "devices");
     if (!has_word(kTest, level) || !has_word(kState, "freeze"))
         SKIP("this kernel cannot suspend tasks and devices alone");
@@ -98,7 +99,8 @@ TEST_CASE("A stream goes on while tasks and devices are suspended", "[suspend]")
 }
 
 // The clock stands still meanwhile, and no deadline passes.
-TEST_CASE("A stream goes on after all CPUs but one were offline for a suspend", "[suspend]") {
+TEST_CASE_METHOD(NeedsStreams, "A stream goes on after all CPUs but one were offline for a suspend",
+                 "[suspend]") {
     if (!has_word(kTest, "core") || !has_word(kState, "mem"))
         SKIP("this kernel cannot rehearse a suspend");
     const SuspendTest until("core");

@@ -24,7 +24,7 @@
  *   E2BIG   size too large, or nonzero fields that this kernel does not know
  *   EINTR   a signal arrived while waiting for another sweep or change, or
  *           because of max_sweep_rate
- *   ENOTTY  unknown command
+ *   ENOTTY  unknown command, or of a feature that INFO does not show
  *
  * and those that interrupt CPUs (SWEEP, CONTROL, ENABLE, DISABLE, RESET, OPEN_SET,
  * SET_EVENTS, JOIN, DETACH, and STREAM to start one) with
@@ -80,7 +80,7 @@
 #define PERF_METAGROUP_FORMAT_RAW	0
 #define PERF_METAGROUP_FORMAT_FRAMED	1
 
-/* perf_metagroup_info.features */
+/* perf_metagroup_info.features; a module may be built without QUIET, STREAM, or SET and NAME */
 #define PERF_METAGROUP_FEATURE_FRAMED		_BITULL(0)
 #define PERF_METAGROUP_FEATURE_SWEEP		_BITULL(1)	/* the ioctl */
 #define PERF_METAGROUP_FEATURE_MAP		_BITULL(2)	/* mmap(2) */
