@@ -2,6 +2,7 @@
 #include <linux/compiler.h>
 #include <linux/errno.h>
 #include <linux/smp.h>
+#include <linux/string.h>
 
 #include "core/layers.h"
 #include "core/read.h"
@@ -95,6 +96,33 @@ static void mg_write_void(struct mg_member *member, const struct mg_sink *sink, 
 }
 
 /**
+ * mg_write_shown - write the payload of a member whose counts are up to date
+ * @member:	the member
+ * @ctx:	the context that mg_plan_lock() has locked
+ * @status:	result of mg_update_any()
+ * @clock:	current time, perf_clock()
+ * @shown:	where it goes; user space may have mapped it
+ *
+ * Users of a set must not see what its events counted for others, not even while the
+ * payload is written.
+ *
+ * Context: ctx->lock is held, interrupts are off.
+ */
+void mg_write_shown(const struct mg_member *member, const struct perf_event_context *ctx,
+		    u32 status, u64 clock, u64 *shown)
+{
+	const struct mg_plan *plan = member->plan;
+	u64 *payload = member->scratch ?: shown;
+
+	mg_plan_write_constants(plan, payload);
+	mg_write_payload(plan, ctx, clock, payload);
+	if (payload != shown) {
+		member->counter->ops->show(member, status, payload);
+		memcpy(shown, payload, mg_payload_size(plan->counter, plan->nr_events));
+	}
+}
+
+/**
  * mg_write_record - write the record of a member whose counts are up to date
  * @member:	the member
  * @sink:	where its record is
@@ -109,7 +137,6 @@ void mg_write_record(struct mg_member *member, const struct mg_sink *sink, u32 s
 {
 	struct perf_metagroup_record *record = mg_sink_record(sink, member);
 	const struct mg_plan *plan = member->plan;
-	u64 *payload = (void *)record + member->counter->record_size;
 
 	if (status == PERF_METAGROUP_ERROR) {
 		mg_write_void(member, sink, status, now);
@@ -120,16 +147,14 @@ void mg_write_record(struct mg_member *member, const struct mg_sink *sink, u32 s
 	    mg_status_is_dissolved(status)) {
 		record->cpu = member->cpu;
 		record->size = mg_payload_size(member->counter, plan->nr_events);
-		mg_plan_write_constants(plan, payload);
 		member->written[sink->copy] = plan->generation;
 	}
 	record->status = status;
 	record->time = now->mono;
-	mg_write_payload(plan, ctx, now->perf, payload);
-	if (member->counter->ops) {
-		member->counter->ops->show(member, status, payload);
+	mg_write_shown(member, ctx, status, now->perf,
+		       (void *)record + member->counter->record_size);
+	if (member->counter->ops)
 		mg_sink_set_record(record)->generation = member->generation;
-	}
 }
 
 /**

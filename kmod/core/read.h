@@ -24,6 +24,8 @@
 
 int mg_update_any(const struct mg_member *member, struct perf_event_context *ctx,
 		  int cpu, u32 *status);
+void mg_write_shown(const struct mg_member *member, const struct perf_event_context *ctx,
+		    u32 status, u64 clock, u64 *shown);
 void mg_write_record(struct mg_member *member, const struct mg_sink *sink, u32 status,
 		     const struct mg_now *now, const struct perf_event_context *ctx);
 int mg_read_any(struct mg_member *member, struct perf_event_context *ctx, int cpu,

@@ -6,7 +6,6 @@
 #include <linux/build_bug.h>
 #include <linux/compiler.h>
 #include <linux/perf_event.h>
-#include <linux/string.h>
 
 #include "core/cpu.h"
 #include "core/layers.h"
@@ -98,8 +97,6 @@ static noinline int mg_sample_any(const struct mg_member *member,
 				  struct perf_event_context *ctx, int cpu,
 				  const struct mg_now *now, struct mg_ring *ring)
 {
-	const struct mg_plan *plan = member->plan;
-	u64 *payload, *shown;
 	u32 status;
 	int ret;
 
@@ -108,15 +105,8 @@ static noinline int mg_sample_any(const struct mg_member *member,
 		mg_sample_lost(member, cpu, now, ring, 1);
 		return ret;
 	}
-	shown = mg_sample_begin(plan, cpu, now, ring);
-	/* User space sees the ring, but not what the events counted for others. */
-	payload = member->scratch ?: shown;
-	mg_plan_write_constants(plan, payload);
-	mg_write_payload(plan, ctx, now->perf, payload);
-	if (payload != shown) {
-		member->counter->ops->show(member, status, payload);
-		memcpy(shown, payload, mg_payload_size(plan->counter, plan->nr_events));
-	}
+	mg_write_shown(member, ctx, status, now->perf,
+		       mg_sample_begin(member->plan, cpu, now, ring));
 	return ret;
 }
 
