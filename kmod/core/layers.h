@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What the core calls in the layers above it, a table for each. The core includes none
- * of their headers, and is the same whether they are built or not. None of the calls is
- * on the fast path of a sweep, mg_read_local(). A stream calls the core only.
+ * The core calls layers above it by these tables, one for each. It includes none of
+ * their headers, and is the same whether they are built or not. None of the calls is on
+ * the fast path of a sweep, mg_read_local(). Streams need no table: they call the core.
  */
 #ifndef MG_LAYERS_H
 #define MG_LAYERS_H

@@ -50,7 +50,7 @@ struct mg_lost_samples {
 	u64 id;
 };
 
-/* What the core has room for, see mg_sample_room(). */
+/* The core reserves these sizes, see mg_sample_room(). */
 static_assert(sizeof(struct mg_sample) + sizeof(struct mg_lost_samples) == MG_SAMPLE_HEAD);
 static_assert(sizeof(struct mg_sample) + sizeof(u64) >= sizeof(struct mg_lost_samples));
 

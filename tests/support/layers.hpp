@@ -16,7 +16,7 @@ inline bool is_left_out(std::string_view layer) {
     return without != nullptr && std::string_view(without).find(layer) != std::string_view::npos;
 }
 
-// What INFO must show.
+// INFO must show exactly these.
 inline std::uint64_t expected_features() {
     std::uint64_t features = PERF_METAGROUP_FEATURE_FRAMED | PERF_METAGROUP_FEATURE_SWEEP |
                              PERF_METAGROUP_FEATURE_MAP | PERF_METAGROUP_FEATURE_SKIP_ISOLATED;
