@@ -123,7 +123,7 @@ bool mg_kernel_counts(const struct perf_event *event, int cpu)
  *
  * It counts when this returns. A baseline keeps what it counts until it is shown out
  * of sight, so it need not be opened disabled and enabled later. perf and security
- * modules check the current credentials, see mg_counter_open_kernel().
+ * modules check the current credentials, see mg_kernel_counter_open().
  *
  * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
  * Return: the event, or an ERR_PTR().
