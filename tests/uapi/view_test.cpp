@@ -43,7 +43,7 @@ bool is_theirs(const void* base, std::size_t offset) {
 
 }  // namespace
 
-TEST_CASE("A ring never shows what the events of a set have counted for others") {
+TEST_CASE_METHOD(NeedsSets, "A ring never shows what the events of a set have counted for others") {
     const Stopped set;
     constexpr std::size_t kRing = 1024 * kRingPage;
     constexpr std::size_t kSample = 32 + Stopped::kPayload;
@@ -57,7 +57,8 @@ TEST_CASE("A ring never shows what the events of a set have counted for others")
     REQUIRE(shown == 0);
 }
 
-TEST_CASE("A mapped snapshot never shows what the events of a set have counted for others") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A mapped snapshot never shows what the events of a set have counted for others") {
     const Stopped set;
     REQUIRE(set.mine.sweep() == 0);
     REQUIRE(set.mine.sweep() == 0);
