@@ -154,7 +154,7 @@ TEST_CASE_METHOD(NeedsSets, "START and STOP of a set that is started or stopped 
 }
 
 TEST_CASE_METHOD(
-    NeedsSets,
+    NeedsSetsAndQuiet,
     "A read after RESET has no counts from before it, also of a CPU that is still idle") {
     const IdleCpu idle;
     REQUIRE(open_set(idle.meta, {core_or_skip(0)}, {idle.cpu}) == 0);

@@ -62,6 +62,9 @@ struct Needs {
 using NeedsQuiet = Needs<PERF_METAGROUP_FEATURE_QUIET>;
 using NeedsStreams = Needs<PERF_METAGROUP_FEATURE_STREAM>;
 using NeedsSets = Needs<PERF_METAGROUP_FEATURE_SET>;
+struct NeedsSetsAndStreams : NeedsSets, NeedsStreams {};
+struct NeedsSetsAndQuiet : NeedsSets, NeedsQuiet {};
+struct NeedsStreamsAndQuiet : NeedsStreams, NeedsQuiet {};
 
 template <typename T>
 __u64 address(T* pointer) {

@@ -316,7 +316,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(checked_generation(framed.frames.back()) == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets,
+TEST_CASE_METHOD(NeedsSetsAndStreams,
                  "A stream samples a set again when its CPU is online, with the same identifier") {
     const MaxStreamPercent all(100);
     const Following set({clock_event()});

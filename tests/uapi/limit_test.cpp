@@ -315,8 +315,6 @@ struct Limited {
     }
 };
 
-struct NeedsSetsAndStreams : NeedsSets, NeedsStreams {};
-
 struct Interrupting {
     const char* name;
     bool set;

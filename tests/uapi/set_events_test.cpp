@@ -348,7 +348,7 @@ TEST_CASE_METHOD(NeedsSets,
     plug.stop();
 }
 
-TEST_CASE_METHOD(NeedsSets, "A stream goes on with the events of SET_EVENTS") {
+TEST_CASE_METHOD(NeedsSetsAndStreams, "A stream goes on with the events of SET_EVENTS") {
     const MaxStreamPercent all(100);
     const BusyCpus busy;
     const Meta meta;

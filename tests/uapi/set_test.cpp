@@ -390,7 +390,8 @@ TEST_CASE_METHOD(NeedsSets, "A sweep does not interrupt a CPU for a set that any
     require_not_interrupted(meta, last);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A member of a set on an idle CPU is read as that CPU entered idle") {
+TEST_CASE_METHOD(NeedsSetsAndQuiet,
+                 "A member of a set on an idle CPU is read as that CPU entered idle") {
     const auto attr = core_or_skip(0);
     const IdleCpu idle;
     REQUIRE(open_set(idle.meta, {attr, faults(), attr}, {idle.cpu}) == 0);
@@ -402,7 +403,7 @@ TEST_CASE_METHOD(NeedsSets, "A member of a set on an idle CPU is read as that CP
     REQUIRE(SetPayload(idle.until_idle().frames.at(0).payload).counts[0] < 1'000'000'000);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A stream samples the members of sets as those of groups") {
+TEST_CASE_METHOD(NeedsSetsAndStreams, "A stream samples the members of sets as those of groups") {
     const MaxStreamPercent all(100);
     const WholeSet set({cpu_clock(), faults(), switches()});
     RunningStream stream(set.meta, 2ms);

@@ -213,7 +213,7 @@ EventGroup open_idle_entries(int cpu) {
 }  // namespace
 
 TEST_CASE_METHOD(
-    NeedsStreams,
+    NeedsStreamsAndQuiet,
     "In quiet mode an idle CPU is woken once per idle time, and has samples when it is busy") {
     MaxStreamPercent no_limit(100);
     const OnFirstCpu here;

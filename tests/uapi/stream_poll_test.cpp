@@ -47,7 +47,8 @@ TEST_CASE_METHOD(
     REQUIRE(took < 15s);
 }
 
-TEST_CASE_METHOD(NeedsStreams, "In quiet mode each deadline that is throttled is counted once") {
+TEST_CASE_METHOD(NeedsStreamsAndQuiet,
+                 "In quiet mode each deadline that is throttled is counted once") {
     const MaxStreamPercent limit(1);
     const OnFirstCpu test;
     const int cpu = online_cpus().back();

@@ -21,7 +21,7 @@ EventGroup many_events(int cpu) {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsStreams,
+TEST_CASE_METHOD(NeedsSetsAndStreams,
                  "Members whose samples exceed the rings of a running stream are refused") {
     const unsigned flags = GENERATE(0U, unsigned{PERF_METAGROUP_STREAM_OVERWRITE});
     const OneCpu here;

@@ -43,7 +43,8 @@ bool is_theirs(const void* base, std::size_t offset) {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsSets, "A ring never shows what the events of a set have counted for others") {
+TEST_CASE_METHOD(NeedsSetsAndStreams,
+                 "A ring never shows what the events of a set have counted for others") {
     const Stopped set;
     constexpr std::size_t kRing = 1024 * kRingPage;
     constexpr std::size_t kSample = 32 + Stopped::kPayload;
