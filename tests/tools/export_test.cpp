@@ -6,6 +6,7 @@
 #include <array>
 #include <future>
 #include <metagroup/version.hpp>
+#include <optional>
 #include <set>
 
 #include "export/accept.hpp"
@@ -455,6 +456,25 @@ TEST_CASE("Counts never decrease, even if CPUs go offline", "[module]") {
     CHECK(back >= during);
     CHECK(sweep() > back);
     CHECK_FALSE(counters.live().offline().contains(1));
+}
+
+TEST_CASE("The exporter says once that a CPU came online after the start, and has a metric",
+          "[machine]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const int last = metagroup::test::online_cpus().back();
+    std::optional<metagroup::test::OfflineCpu> gone(last);
+    Exporter exporter;
+    CHECK(exporter.scrape().at("metagroup_cpus_uncounted") == 0);
+    gone.reset();
+    for (int scrape = 0; scrape < 2; ++scrape)
+        CHECK(exporter.scrape().at("metagroup_cpus_uncounted") == 1);
+    const std::string message = "CPU " + std::to_string(last) + " came online";
+    exporter.terminal().signal(SIGTERM);
+    CHECK(exporter.terminal().end() == 0);
+    const std::string text = exporter.terminal().screen();
+    const std::size_t first = text.find(message);
+    REQUIRE(first != std::string::npos);
+    CHECK(text.find(message, first + 1) == std::string::npos);
 }
 
 TEST_CASE("With the module the exporter uses it", "[module]") {

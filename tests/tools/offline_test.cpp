@@ -170,7 +170,7 @@ TEST_CASE("stat names a CPU of a set that is offline at the end", "[machine]") {
         ContainsSubstring("CPU " + number + " was offline for ") && ContainsSubstring("(offline "));
 }
 
-TEST_CASE("stat, top and export say that a CPU came online after the start", "[machine]") {
+TEST_CASE("stat and top say that a CPU came online after the start", "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const std::string message =
         "CPU " + std::to_string(metagroup::test::online_cpus().back()) + " came online";

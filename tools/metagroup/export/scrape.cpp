@@ -196,6 +196,10 @@ std::string Scrape::page(Format format) {
             duration_.Observe(seconds(newest.end_ns() - newest.begin_ns()));
             skew_.Observe(seconds(newest.skew_ns()));
             uncounted_.Set(static_cast<double>(late_.among().size()));
+            if (std::string late = late_.message(); late != said_) {
+                if (!late.empty()) std::fprintf(stderr, "metagroup: %s\n", late.c_str());
+                said_ = std::move(late);
+            }
         } catch (const std::system_error& error) {
             std::fprintf(stderr, "metagroup: %s\n", error.what());
             failures_.Increment();

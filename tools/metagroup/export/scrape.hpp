@@ -45,6 +45,7 @@ class Scrape {
     Counters counters_;
     metagroup::CpuList cpus_;
     LateCpus late_;
+    std::string said_;  // of late CPUs
     Labels labels_;
     std::string backend_;
     prometheus::Registry registry_;
