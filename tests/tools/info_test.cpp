@@ -213,6 +213,17 @@ TEST_CASE("info --check fails where seccomp refuses perf, with that reason") {
     CHECK(all.at("backends").at("auto").is_null());
 }
 
+TEST_CASE("A filter of system calls that refuses perf is named, whatever its error") {
+    const int error = GENERATE(EPERM, ENOSYS);
+    CAPTURE(error);
+    for (const char* arguments : {" stat -e cpu-clock --timeout 10ms", " info"}) {
+        const Outcome outcome = run_without_perf(METAGROUP_TOOL + std::string(arguments), error);
+        CAPTURE(arguments, outcome.text);
+        CHECK_THAT(outcome.text, ContainsSubstring("filter") && ContainsSubstring("seccomp") &&
+                                     !ContainsSubstring("CONFIG_PERF_EVENTS"));
+    }
+}
+
 TEST_CASE("info without --check succeeds despite a failed check") {
     CHECK(run_without_perf(kInfo).status == 0);
 }

@@ -133,14 +133,14 @@ std::vector<std::string> split(const std::string& text, char separator) {
     return parts;
 }
 
-Outcome run_without_perf(const std::string& command) {
+Outcome run_without_perf(const std::string& command, int error) {
     // The filter applies to this thread and to the processes that it starts.
     Outcome outcome{};
     std::thread([&] {
         std::array<sock_filter, 4> code{{
             BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
             BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_perf_event_open, 0, 1),
-            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | static_cast<unsigned>(error)),
             BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
         }};
         const sock_fprog program{.len = code.size(), .filter = code.data()};

@@ -14,6 +14,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cmath>
 #include <csignal>
@@ -69,7 +70,7 @@ void need_no_module();
 std::string newer_perf();
 
 // Runs a program while seccomp refuses perf_event_open(2), as in containers.
-Outcome run_without_perf(const std::string& command);
+Outcome run_without_perf(const std::string& command, int error = EPERM);
 
 std::vector<std::string> split(const std::string& text, char separator);
 
