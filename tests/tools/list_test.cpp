@@ -151,6 +151,16 @@ TEST_CASE("Tracepoints are listed only if a pattern matches") {
     CHECK(names("sched_switch").contains("sched:sched_switch"));
 }
 
+TEST_CASE("Where tracefs cannot be read list says so instead of that nothing matches",
+          "[machine]") {
+    if (!has_tracepoints()) SKIP("tracefs cannot be read by root either");
+    const Outcome outcome = run_program(METAGROUP_TOOL " list 'sched:*'", Who::nobody);
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 1);
+    CHECK_THAT(outcome.text, ContainsSubstring("tracefs is for root only") &&
+                                 ContainsSubstring("remount,gid=GROUP"));
+}
+
 TEST_CASE("Without a terminal list folds descriptions to 80 columns") {
     CHECK(longest_line(run_tool("list --all 'stalled-cycles-frontend'").text) <= 80);
 }

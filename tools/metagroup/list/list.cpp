@@ -9,6 +9,8 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <metagroup/error.hpp>
+#include <metagroup/event_spec.hpp>
 #include <metagroup/known_events.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -163,6 +165,11 @@ std::string nothing_found(const std::string& pattern, std::size_t uncounted) {
         return fmt::format(
             "no event that this machine can count matches \"{}\"; --all lists {} that it cannot",
             pattern, uncounted);
+    }
+    try {
+        metagroup::parse_events(pattern);
+    } catch (const metagroup::Error& error) {
+        if (error.cause() == metagroup::Cause::no_trace_permission) return error.what();
     }
     std::string word = pattern;
     std::erase_if(word, [](char c) { return c == '*' || c == '?'; });
