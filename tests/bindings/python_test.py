@@ -63,6 +63,11 @@ class Snapshots(unittest.TestCase):
             with self.assertRaises(IndexError):
                 snapshot.counts(2)
 
+    def test_events_have_the_modifiers_of_their_group_in_their_names(self):
+        with open_group("{page-faults,minor-faults}:u,{page-faults,minor-faults}:k") as group:
+            self.assertEqual(group.events, [["page-faults:u", "minor-faults:u"],
+                                            ["page-faults:k", "minor-faults:k"]])
+
     def test_a_disabled_group_does_not_count_and_a_closed_one_is_an_error(self):
         group = open_group("cpu-clock", cpus="0", start_disabled=True)
         self.assertEqual(group.read().counts().tolist(), [[0]])
