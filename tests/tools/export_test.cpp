@@ -264,6 +264,18 @@ TEST_CASE("Names and labels stay when events are in another order and other grou
     CHECK(some.series().size() == 4 * (number_online() + 3));
 }
 
+TEST_CASE("Events of groups with modifiers have series and rows of their own") {
+    const std::string events = "{page-faults,minor-faults}:u,{page-faults,minor-faults}:k";
+    const Exporter exporter(events, "event");
+    const std::string rows = tool_output("stat -x, -e '" + events + "' --timeout 10ms");
+    for (const char* name :
+         {"page-faults:u", "page-faults:k", "minor-faults:u", "minor-faults:k"}) {
+        CHECK(exporter.scrape().contains("metagroup_events_total{event=\"" + std::string(name) +
+                                         "\"}"));
+        CHECK_THAT(rows, ContainsSubstring(",," + std::string(name) + ","));
+    }
+}
+
 TEST_CASE("With the label event alone the counts of all CPUs are added up") {
     const Exporter exporter("cpu-clock,page-faults", "event");
     CHECK(exporter.series() == std::set<std::string>{
