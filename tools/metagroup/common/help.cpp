@@ -23,7 +23,8 @@ std::string value_of(const CLI::Option& option) {
     if (option.get_items_expected_max() == 0) return "";
     const std::string type = option.get_type_name();
     const std::size_t words = type.find(":{");
-    if (words == type.npos) return type;
+    // A range or units.
+    if (words == type.npos) return type.ends_with(']') ? type.substr(0, type.find(':')) : type;
     std::string choice = type.substr(words + 2, type.rfind('}') - words - 2);
     std::ranges::replace(choice, ',', '|');
     return choice;
@@ -66,23 +67,24 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
                                      CLI::AppFormatMode /*mode*/) const {
     std::vector<Line> options;
     std::vector<Line> positionals;
+    std::string usage = fmt::format("Usage: {} [OPTION]...", name);
     for (const CLI::Option* option : options_of(*app)) {
         // Option groups have a --help of their own.
         const bool is_help = option->check_lname("help") && option != app->get_help_ptr();
         if (option->get_group().empty() || is_help) continue;  // hidden
         if (option->nonpositional()) options.push_back({name_of(*option), text_of(*option)});
-        if (option->get_positional()) positionals.push_back({value_of(*option), text_of(*option)});
+        if (!option->get_positional()) continue;
+        positionals.push_back({value_of(*option), text_of(*option)});
+        const std::string& value = positionals.back().name;
+        usage += option->get_required() ? " " + value : fmt::format(" [{}]", value);
     }
     std::vector<Line> subcommands;
     for (const CLI::App* sub : subcommands_of(*app))
         if (!sub->get_name().empty() && !sub->get_group().empty())
             subcommands.push_back({sub->get_name(), sub->get_description()});
 
-    std::string text = fmt::format("Usage: {} [OPTION]...", name);
-    for (const Line& positional : positionals)
-        text += fmt::format(" [{}]", positional.name);
-    if (!subcommands.empty()) text += " SUBCOMMAND";
-    text += fmt::format("\n{}\n", app->get_description());
+    if (!subcommands.empty()) usage += " SUBCOMMAND";
+    std::string text = fmt::format("{}\n{}\n", usage, app->get_description());
     if (!positionals.empty()) text += '\n' + table(positionals);
     if (!options.empty()) text += '\n' + table(options);
     if (!subcommands.empty()) text += "\nSubcommands:\n" + table(subcommands);

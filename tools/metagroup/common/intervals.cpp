@@ -22,10 +22,7 @@ constexpr int kLargestBatch = 512;
 }  // namespace
 
 CLI::Option* add_method(CLI::App& app, std::string& method) {
-    return app
-        .add_option("--method", method,
-                    "sweep at each interval, stream (CPUs read their own counters at common "
-                    "deadlines) or auto")
+    return app.add_option("--method", method, "read by sweeps, or by a stream of the module")
         ->check(CLI::IsMember({"auto", "sweep", "stream"}))
         ->capture_default_str();
 }

@@ -401,6 +401,7 @@ void add_compare(CLI::App& app, int& status) {
     add_device(*compare, options->device);
     compare->add_option("-n,--sweeps", options->sweeps, "sweeps to measure, of each way")
         ->check(CLI::Range(1U, 10'000'000U))
+        ->type_name("N")
         ->capture_default_str();
     compare->add_flag("-j,--json", options->json, "a line of JSON for each number of CPUs");
     compare->add_option("-o,--output", options->file, "write to a file")->type_name("FILE");

@@ -88,8 +88,8 @@ void add_export(CLI::App& app, int& /*status*/) {
     options->selection.add_options(*command);
     command
         ->add_option("--listen", options->addresses,
-                     "address and port to listen on, as in [::1]:19468, or :19468 for all "
-                     "addresses; all clients may read the counts; may be given several times")
+                     "where to listen, as in [::1]:80; without an address, as in :80, on all; all "
+                     "clients may read the counts; may be given several times")
         ->allow_extra_args(false)
         ->type_name("ADDR:PORT")
         ->default_str(kAddress);

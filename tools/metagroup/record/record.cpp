@@ -66,12 +66,12 @@ void RecordOptions::add_to(CLI::App& app) {
         ->excludes(rate);
     add_duration(app, "--duration", duration, 1s, 10us, "stop after TIME");
     app.add_option("--ring-size", ring_size,
-                   "bytes of memory for the samples of each CPU: a power of two, up to 64M")
+                   "memory for samples of each CPU: a power of two up to 64M")
         ->transform(CLI::AsSizeValue(false))
         ->type_name("BYTES")
         ->default_str("512K");
     app.add_flag("--overwrite", overwrite,
-                 "keep the newest samples of each CPU in memory, and write them at the end");
+                 "keep the newest samples in memory, and write them at the end");
     app.add_option("-o,--output", file, "the recording; an existing one is renamed to FILE.old")
         ->check(not_empty())
         ->type_name("FILE")

@@ -50,7 +50,7 @@ void ReportOptions::add_to(CLI::App& app) {
     add_duration(app, "--until", recording.until, 1s, 0s,
                  "leave out samples after TIME from the first one");
     app.add_option("--figure", figures,
-                   "only these distributions, phases and pictures, as in cycles,IPC,lateness")
+                   "only these figures, as in cycles,IPC,lateness")
         ->check(not_empty())
         ->type_name("NAMES");
     app.add_flag("--phases", phases, "print when the first figure changes, and the means between");

@@ -173,7 +173,8 @@ void add_set(CLI::App& app, int& /*status*/) {
     for (CLI::App* shown : {all, one})
         shown->add_flag("-j,--json", options->json, "a line of JSON for each set");
     CLI::App* gone =
-        add_action(*set, "remove", "end a name; who has joined goes on", options, remove_set);
+        add_action(*set, "remove", "remove a set; those who have joined it keep counting", options,
+                   remove_set);
     add_name(*gone, *options, "SET");
     add_device(*gone, options->device);
 }

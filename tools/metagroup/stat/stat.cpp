@@ -78,17 +78,15 @@ void StatOptions::add_to(CLI::App& app) {
     replay.excludes(add_method(app, method)->needs(at));
     replay.excludes(add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME"));
     add_aggregation(app, mode);
-    replay.excludes(app.add_flag("--no-merge", no_merge,
-                                 "do not add up an event of several PMUs, as in "
-                                 "uncore_imc/cas_count_read/")
+    replay.excludes(app.add_flag("--no-merge", no_merge, "do not add up an event of several PMUs")
                         ->excludes(requested));
     output.add_options(app, "count");
     app.add_flag("--metric-only", output.metric_only, "print metrics without counts");
     replay.excludes(app.add_flag("-v,--verbose", verbose,
-                                 "say on standard error how long each event was counted, in ns "
-                                 "enabled and ns counted, and what metrics are made of"));
-    replay.excludes(add_duration(app, "-D,--delay", delay, 1ms, 10us,
-                                 "start counting so long after the command"));
+                                 "print how long each event was enabled and counted, in ns; and "
+                                 "what metrics are made of; on standard error"));
+    replay.excludes(
+        add_duration(app, "-D,--delay", delay, 1ms, 10us, "wait TIME after starting the command"));
     CLI::Option* run =
         app.add_option("command", command, "count while this runs; all tasks, not only this one")
             ->type_name("COMMAND");

@@ -63,7 +63,7 @@ void TopOptions::add_to(CLI::App& app) {
     add_count(app, "-n,--count", count, "stop after N updates");
     add_aggregation(app, mode);
     app.add_option("--filter", filter,
-                   "show only rows of these CPUs, as in 0-3,8, or whose names have this text");
+                   "show only these CPUs, as in 0-3,8, or names with this text");
     app.add_flag("-b,--batch", batch,
                  "print plain lines, for pipes, scripts and screen readers; needs no terminal");
 }
