@@ -50,6 +50,19 @@ TEST_CASE("Options that choose tasks are refused with the remedy") {
     CHECK_THAT(tool_output("complete -- stat --pi"), !ContainsSubstring("--pid"));
 }
 
+TEST_CASE("Options behind the name of a command are those of the command") {
+    for (const char* words : {"stat -e dummy printf '%s,' -a --json -I x",
+                              "stat -ae dummy --backend=perfd printf '%s,' -a --json -I x",
+                              "stat --event dummy -C 0 -- printf '%s,' -a --json -I x"})
+        CHECK_THAT(tool_output(words), ContainsSubstring("-a,--json,-I,x,"));
+}
+
+TEST_CASE("An option without its value, or given twice, is named") {
+    for (const char* words : {"stat -e", "stat -C", "record -o"})
+        tool_fails(words, {"metagroup: --", " needs a value; see --help"});
+    tool_fails("stat -G a -G b", {"metagroup: --cgroup is given twice; see --help"});
+}
+
 TEST_CASE("Empty values are refused: mostly they are unset variables") {
     for (const char* option :
          {"--event", "-e", "--cgroup", "--device", "--output", "--field-separator"})
@@ -105,13 +118,17 @@ TEST_CASE("The options --version and --help succeed") {
 
 TEST_CASE("Help has a line for each option, with aligned texts") {
     for (const char* subcommand :
-         {"", "stat", "top", "list", "record", "report", "export", "set"}) {
+         {"", "stat", "top", "list", "info", "compare", "record", "report", "export", "set",
+          "set create", "set show", "set list", "set remove"}) {
         const std::string text = tool_output(std::string(subcommand) + " --help");
         CAPTURE(text);
         CHECK_THAT(text, !ContainsSubstring("Excludes") && !ContainsSubstring("Needs:") &&
                              !ContainsSubstring("Option Group"));
         std::size_t column = 0;
         for (const std::string& line : split(text, '\n')) {
+            CAPTURE(line);
+            CHECK(line.size() <= 100);
+            CHECK(line.find("UINT") == line.npos);
             if (!line.starts_with("  -") && !line.starts_with("      --")) continue;
             const std::size_t begin = line.find("  ", line.find("--"));
             REQUIRE(begin != std::string::npos);
@@ -166,6 +183,17 @@ TEST_CASE("The tool is quiet when its reader leaves") {
         CAPTURE(arguments);
         CHECK(split(outcome.text, '\n').size() == 1);
     }
+}
+
+TEST_CASE("In a user namespace the remedy is outside of it") {
+    if (run_program("unshare -r true").status != 0) SKIP("user namespaces cannot be made here");
+    const Outcome outcome =
+        run_program("unshare -r " METAGROUP_TOOL " stat -e cpu-clock --timeout 10ms");
+    if (outcome.status == 0) SKIP("all users may count here");
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == kFailure);
+    CHECK_THAT(outcome.text,
+               ContainsSubstring("first user namespace") && !ContainsSubstring("setcap"));
 }
 
 TEST_CASE("Without permission subcommands that count fail and name the remedy", "[machine]") {

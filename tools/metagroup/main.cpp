@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: MIT
 // metagroup: the performance counters of all CPUs on the command line.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <exception>
 #include <memory>
 #include <metagroup/version.hpp>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/command_line.hpp"
 #include "common/help.hpp"
@@ -30,13 +33,13 @@ int main(int argc, char** argv) try {
     tool::restore_signals();
     tool::occupy_closed_streams();
     CLI::App app(
-        "Reads the performance counters of all CPUs, with one system call if the module "
-        "perf_metagroup is loaded.",
+        "Reads the performance counters of all CPUs, by one system call with the module "
+        "perf_metagroup.",
         "metagroup");
     app.formatter(std::make_shared<tool::HelpFormatter>());
-    app.set_version_flag("--version", METAGROUP_VERSION_STRING);
+    app.set_help_flag("-h,--help", "print this help");
+    app.set_version_flag("--version", METAGROUP_VERSION_STRING, "print the version");
     app.require_subcommand(1);
-    app.failure_message(CLI::FailureMessage::simple);
     int status = 0;
     tool::add_complete(app);
     tool::add_stat(app, status);
@@ -48,12 +51,16 @@ int main(int argc, char** argv) try {
     tool::add_record(app, status);
     tool::add_report(app, status);
     tool::add_set(app, status);
+    app.footer("Each has a --help and a manual page, as in man metagroup-stat.");
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> words =
+            tool::separate_command(app, {argv + std::min(argc, 1), argv + argc});
+        std::ranges::reverse(words);  // as CLI11 wants them
+        app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {  // thrown by --help, too
-        const std::string unknown = tool::describe_unknown_word(app);
-        if (error.get_exit_code() != 0 && !unknown.empty()) return fail(unknown.c_str(), kFailure);
-        status = app.exit(error) == 0 ? 0 : kFailure;
+        if (error.get_exit_code() != 0)
+            return fail(tool::describe_usage_error(app, error).c_str(), kFailure);
+        app.exit(error);
     }
     tool::finish_printing();
     return status;

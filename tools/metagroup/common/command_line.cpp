@@ -69,6 +69,49 @@ std::vector<std::string> option_names(const CLI::App& app) {
     return names;
 }
 
+// An option or argument that there is not; empty if all words are known.
+std::string describe_unknown_word(const CLI::App& app) {
+    const CLI::App* where = &app;
+    std::string of;
+    while (where->remaining().empty() && !where->get_subcommands().empty()) {
+        where = where->get_subcommands().front();
+        of += (of.empty() ? "" : " ") + where->get_name();
+    }
+    if (!of.empty()) of += ": ";
+    std::vector<std::string> words = where->remaining();
+    words.erase(std::ranges::find(words, "--"), words.end());  // a command, which is not parsed
+    if (words.empty()) return "";
+    const std::string word = words.front();
+    if (word.starts_with('-')) {
+        const std::string option = word.substr(0, word.find('='));
+        return fmt::format("{}unknown option \"{}\"; {}", of, option,
+                           did_you_mean(option, option_names(*where), "see --help"));
+    }
+    const std::vector<std::string> names = subcommand_names(*where);
+    if (names.empty()) return fmt::format("{}unexpected argument \"{}\"; see --help", of, word);
+    return fmt::format(
+        "{}unknown subcommand \"{}\"; {}", of, word,
+        did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
+}
+
+// True if the value of the option, or of the last of several letters, is the next word.
+bool value_follows(const CLI::App& app, const std::string& word) {
+    const auto takes_value = [&](const std::string& name) {
+        const CLI::Option* option = app.get_option_no_throw(name);
+        return option != nullptr && option->get_items_expected_max() > 0;
+    };
+    if (word.starts_with("--")) return word.find('=') == word.npos && takes_value(word);
+    for (std::size_t i = 1; i < word.size(); ++i)
+        if (takes_value({'-', word[i]})) return i + 1 == word.size();
+    return false;
+}
+
+bool runs_command(const CLI::App& app) {
+    return std::ranges::any_of(options_of(app), [](const CLI::Option* option) {
+        return option->get_positional() && option->get_type_name() == "COMMAND";
+    });
+}
+
 }  // namespace
 
 // CLI11's own conversion reads -1 as 2^64-1, and 010 as eight.
@@ -121,11 +164,11 @@ void add_aggregation(CLI::App& app, AggrMode& mode) {
             name, [&mode, value] { mode = value; }, help));
     };
     add("-A,--per-cpu", AggrMode::cpu, "a row for each CPU");
-    add("--per-core", AggrMode::core, "for each core");
-    add("--per-cache", AggrMode::cache, "for each last-level cache");
-    add("--per-die", AggrMode::die, "for each die");
-    add("--per-socket", AggrMode::socket, "for each socket");
-    add("--per-node", AggrMode::node, "for each NUMA node");
+    add("--per-core", AggrMode::core, "a row for each core");
+    add("--per-cache", AggrMode::cache, "a row for each last-level cache");
+    add("--per-die", AggrMode::die, "a row for each die");
+    add("--per-socket", AggrMode::socket, "a row for each socket");
+    add("--per-node", AggrMode::node, "a row for each NUMA node");
     rows->require_option(0, 1);
 }
 
@@ -143,28 +186,33 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app) {
     return found;
 }
 
-std::string describe_unknown_word(const CLI::App& app) {
+std::vector<std::string> separate_command(const CLI::App& app, std::vector<std::string> words) {
     const CLI::App* where = &app;
-    std::string of;
-    while (where->remaining().empty() && !where->get_subcommands().empty()) {
-        where = where->get_subcommands().front();
-        of += (of.empty() ? "" : " ") + where->get_name();
+    for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+        if (word->starts_with('-')) {
+            if (value_follows(*where, *word) && ++word == words.end()) break;
+            continue;
+        }
+        const auto subcommands = subcommands_of(*where);
+        const auto sub = std::ranges::find(subcommands, *word, &CLI::App::get_name);
+        if (sub != subcommands.end()) {
+            where = *sub;
+            continue;
+        }
+        if (runs_command(*where)) words.insert(word, "--");
+        break;
     }
-    if (!of.empty()) of += ": ";
-    std::vector<std::string> words = where->remaining();
-    words.erase(std::ranges::find(words, "--"), words.end());  // a command, which is not parsed
-    if (words.empty()) return "";
-    const std::string word = words.front();
-    if (word.starts_with('-')) {
-        const std::string option = word.substr(0, word.find('='));
-        return fmt::format("{}unknown option \"{}\"; {}", of, option,
-                           did_you_mean(option, option_names(*where), "see --help"));
+    return words;
+}
+
+std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error) {
+    if (std::string unknown = describe_unknown_word(app); !unknown.empty()) return unknown;
+    std::string text = error.what();
+    if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
+        const bool missing = text.ends_with(" missing");
+        text = text.substr(0, text.find(':')) + (missing ? " needs a value" : " is given twice");
     }
-    const std::vector<std::string> names = subcommand_names(*where);
-    if (names.empty()) return fmt::format("{}unexpected argument \"{}\"; see --help", of, word);
-    return fmt::format(
-        "{}unknown subcommand \"{}\"; {}", of, word,
-        did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
+    return text + "; see --help";
 }
 
 void Selection::add_set_options(CLI::App& app) {
@@ -206,16 +254,15 @@ void refuse_tasks(CLI::App& app) {
 void Selection::add_options(CLI::App& app) {
     add_set_options(app);
     refuse_tasks(app);
-    app.add_option("-G,--cgroup", cgroup_,
-                   "count only while tasks of this cgroup run, as in system.slice/cron.service")
+    app.add_option("-G,--cgroup", cgroup_, "count only tasks of this cgroup, as in system.slice")
         ->check(not_empty())
         ->type_name("CGROUP");
-    app.add_option("--backend", backend_, "module, perfd (one read() per CPU) or auto")
+    app.add_option("--backend", backend_, "read by the module, or one CPU after the other")
         ->check(CLI::IsMember({"auto", "module", "perfd"}))
         ->capture_default_str();
     app.add_option("--origin", origin_,
-                   "groups (which may take turns on a PMU), set (pinned events, opened by the "
-                   "module) or auto, which is groups")
+                   "event groups, or a set of the module; groups may take turns on a "
+                   "PMU, the events of a set are pinned; auto is groups")
         ->check(CLI::IsMember({"auto", "groups", "set"}))
         ->capture_default_str();
     CLI::Option* set = app.add_option("--set", set_, "the events and CPUs of a published set")

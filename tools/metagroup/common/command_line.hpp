@@ -73,8 +73,10 @@ std::vector<const CLI::App*> subcommands_of(const CLI::App& app);
 // Includes the options of option groups.
 std::vector<const CLI::Option*> options_of(const CLI::App& app);
 
-// After a parse error: the message that names the unknown word and similar ones. Empty if all words
-// are known.
-std::string describe_unknown_word(const CLI::App& app);
+// Puts "--" before a command, so that words behind it are its own, as in perf stat ls -a.
+std::vector<std::string> separate_command(const CLI::App& app, std::vector<std::string> words);
+
+// The message of a parse error: it names an unknown word and similar ones.
+std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace tool
