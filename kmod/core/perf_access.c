@@ -52,6 +52,10 @@ int mg_event_check_leader(struct perf_event *event, u32 *reason)
 		*reason = PERF_METAGROUP_REASON_TASK;
 		return -EINVAL;
 	}
+	if (event->attr.read_format >= MG_FORMAT_MAX) {
+		*reason = PERF_METAGROUP_REASON_ATTR;
+		return -EINVAL;
+	}
 	return 0;
 }
 

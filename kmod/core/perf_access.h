@@ -21,8 +21,9 @@
  */
 #define MG_MAX_PAYLOAD	(16 * 1024)
 
-/* A new bit of read_format would change the payload. */
-static_assert(PERF_FORMAT_MAX == 1U << 5);
+/* A bit of read_format that is not known would change the payload. */
+#define MG_FORMAT_MAX	(1U << 5)
+static_assert(PERF_FORMAT_MAX >= MG_FORMAT_MAX);
 
 /* In place of a CPU: read as from another one. event->oncpu never has it, unlike -1. */
 #define MG_OTHER_CPU	(-2)

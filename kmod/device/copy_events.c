@@ -11,6 +11,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "core/perf_access.h"
 #include "device/copy_events.h"
 #include "set/set.h"
 
@@ -35,7 +36,7 @@ static int mg_copy_in_attr(struct perf_event_attr *attr, struct perf_event_attr 
 static bool mg_attr_is_valid(const struct perf_event_attr *attr)
 {
 	return !attr->__reserved_1 && !attr->__reserved_2 && !attr->__reserved_3 &&
-	       attr->sample_type < PERF_SAMPLE_MAX && attr->read_format < PERF_FORMAT_MAX &&
+	       attr->sample_type < PERF_SAMPLE_MAX && attr->read_format < MG_FORMAT_MAX &&
 	       !attr->sample_period;
 }
 

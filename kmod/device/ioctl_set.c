@@ -13,6 +13,7 @@
 
 #include "core/group.h"
 #include "core/limit.h"
+#include "core/perf_access.h"
 #include "device/copy.h"
 #include "device/copy_events.h"
 #include "device/handle.h"
@@ -141,7 +142,7 @@ static bool mg_open_set_is_valid(const struct perf_metagroup_open_set *arg)
 	       mg_events_stride_is_valid(arg->flags & PERF_METAGROUP_SET_TEMPLATES, arg->stride) &&
 	       arg->nr_events &&
 	       arg->nr_words <= MG_MAX_CPU_WORDS && !arg->cpus == !arg->nr_words &&
-	       arg->read_format < PERF_FORMAT_MAX && arg->read_format & PERF_FORMAT_GROUP;
+	       arg->read_format < MG_FORMAT_MAX && arg->read_format & PERF_FORMAT_GROUP;
 }
 
 /**

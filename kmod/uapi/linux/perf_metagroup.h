@@ -326,7 +326,7 @@ struct perf_metagroup_info {
  *
  *   EBADF   a descriptor is not open for reading
  *   EINVAL  a descriptor is not a perf event, or is a sibling, or is bound to a
- *           task; or @count is 0
+ *           task, or has a read_format that is not known (ATTR); or @count is 0
  *   EBUSY   a group is a member already, of this or another meta-group, or
  *           appears twice in @fds
  *   E2BIG   the limits max_members, max_per_cpu, max_events_per_cpu or
