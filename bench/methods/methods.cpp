@@ -8,6 +8,7 @@
 
 #include "methods/bpf.hpp"
 #include "methods/module.hpp"
+#include "methods/percpu.hpp"
 #include "methods/readers.hpp"
 #include "methods/recorders.hpp"
 #include "methods/reference.hpp"
@@ -90,6 +91,9 @@ std::span<const MethodInfo> all_methods() {
          "a timer on each CPU samples (PERF_SAMPLE_READ); a sweep empties the buffers",
          make<Sampling>},
         {"bpf", "existing", "a BPF program on each CPU reads the counters into a map", make<Bpf>},
+        {"percpu", "existing",
+         "one read() of an event on all CPUs, in a kernel with the patches in upstream/",
+         make<Percpu>},
         {"raw", "module", "one read() of the module in RAW format", make<Raw>},
         {"framed", "module", "one read() of the module, each record with its CPU and time",
          make<Framed>},
@@ -119,6 +123,8 @@ std::span<const MethodInfo> all_methods() {
         {"attach", "setup", "attaching all groups to a meta-group", make<Attach>},
         {"open_fds", "setup", "opening, attaching and enabling a descriptor for each event",
          make<Opening<Descriptors>>},
+        {"open_percpu", "setup", "opening and enabling the same events, each on all CPUs at once",
+         make<Opening<OpenPercpu>>},
         {"open_set", "setup", "opening the same events as a set of the module", make<Opening<Set>>},
         {"open_shared", "setup", "opening a set whose events another set has opened",
          make<OpeningShared>},
