@@ -89,10 +89,10 @@ matrix: deps-all build ## run the tiers that need the module on all kernels, 5.1
 check-debug: build ## run all tiers on kernels with KASAN, lockdep and KCSAN (an hour or more; they are built first)
 	@$(call run_tests,check-debug,-L '^debug$$'); $(call report_tests,check-debug)
 
-upstream: ## make the patch series for the kernel, build/upstream/*.patch (a minute)
+upstream: ## apply the patch series for the kernel to its source, in build/upstream (a minute)
 	@upstream/make
 
-check-upstream: build ## check its patches, and run all tiers with the device built in (an hour)
+check-upstream: build ## check its patches, its selftest with lockdep and KASAN, and all tiers on it (an hour)
 	@$(call run_tests,check-upstream,-L '^upstream$$'); $(call report_tests,check-upstream)
 
 lint: build ## run the style and static checks only
