@@ -3,10 +3,12 @@
 
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
 #include <stdexcept>
@@ -180,6 +182,15 @@ void testpmu_set_read_failures(unsigned one_in) {
 
 void testpmu_move(int from, int to) {
     set_testpmu("move", std::to_string(from) + " " + std::to_string(to));
+}
+
+bool kernel_revokes_events() {
+    utsname system{};
+    ::uname(&system);
+    int major = 0, minor = 0;
+    if (std::sscanf(system.release, "%d.%d", &major, &minor) != 2)
+        throw std::runtime_error(system.release);
+    return major > 6 || (major == 6 && minor >= 15);
 }
 
 void testpmu_set_registered(bool registered) {

@@ -105,6 +105,7 @@ struct TestpmuUpdateTime {
 };
 void testpmu_move(int from, int to);
 // Unregistering under live events is for kernels that revoke them: 6.15 and later.
+bool kernel_revokes_events();
 void testpmu_set_registered(bool registered);
 
 // Payloads are made of words.

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 
 #include "fixtures.hpp"
 #include "support/background.hpp"
@@ -62,17 +61,6 @@ struct Following {
         return {};
     }
 };
-
-// Threads of the kernel that work for any CPU.
-std::size_t unbound_workers() {
-    std::size_t workers = 0;
-    for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
-        std::string name;
-        std::getline(std::ifstream(entry.path() / "comm"), name);
-        workers += name.starts_with("kworker/u");
-    }
-    return workers;
-}
 
 unsigned checked_generation(const Frame& frame) {
     REQUIRE(frame.record.header == sizeof(perf_metagroup_set_record));
@@ -216,32 +204,6 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(set_online(set.last, false));
     REQUIRE(set_online(set.last, true));
     REQUIRE(checked_generation(set.until(PERF_METAGROUP_OK)) == 1);
-}
-
-TEST_CASE_METHOD(NeedsSets,
-                 "No worker of the kernel waits for a task that holds a set that follows") {
-    if (!SlowPage::available()) SKIP("no userfaultfd");
-    constexpr std::size_t kSets = 40;
-    std::vector<Following> sets;
-    for (std::size_t i = 0; i < kSets; ++i)
-        sets.emplace_back(std::vector{faults()}, std::vector{0, online_cpus().back()});
-    SlowPage page;
-    std::vector<std::thread> readers;
-    for (const Following& set : sets) {
-        readers.emplace_back([&] { set.meta.read(page.at(), SlowPage::kSize); });
-        REQUIRE(page.touched(10s));
-    }
-    OfflineCpu offline(sets[0].last);
-    const auto before = unbound_workers();
-    offline.back();
-    std::this_thread::sleep_for(1s);
-    const auto now = unbound_workers();
-    page.destroy();
-    for (std::thread& reader : readers)
-        reader.join();
-    REQUIRE(now < before + kSets / 2);
-    for (const Following& set : sets)
-        set.until(PERF_METAGROUP_OK);
 }
 
 TEST_CASE_METHOD(

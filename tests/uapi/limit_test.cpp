@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include "fixtures.hpp"
+#include "limits.hpp"
 #include "support/set.hpp"
 
 using namespace metagroup::test;
@@ -25,51 +26,6 @@ void allow_many_files() {
 void add_siblings(EventGroup& group, int cpu) {
     for (int i = 0; i < kManySiblings; ++i)
         group.add(software_event(PERF_COUNT_SW_DUMMY, kIds), cpu);
-}
-
-// The least time of this many sweeps at this rate: the first does not wait, and a burst of 10 ms is
-// allowed.
-constexpr unsigned kRate = 100;
-constexpr int kTurns = 40;
-constexpr nanoseconds kLeast = (kTurns - 1) * nanoseconds(seconds(1)) / kRate - milliseconds(10);
-static_assert(kLeast == milliseconds(380));
-
-// Without a limit they take much less, at one per second much longer.
-constexpr nanoseconds kNoWait = seconds(kTurns) / 2;
-
-// Of reads and sweeps in turn, each by the handle that `handle` returns for it.
-template <typename Handle>
-nanoseconds time_of_sweeps(const Handle& handle) {
-    return time_of([&] {
-        for (int turn = 0; turn < kTurns; ++turn) {
-            const Meta& meta = handle(turn);
-            std::array<char, 4096> buffer;
-            if ((turn / 4 % 2 ? meta.sweep() : meta.read(buffer.data(), buffer.size())) < 0)
-                throw std::runtime_error("a sweep failed");
-        }
-    });
-}
-
-// Sweeps interrupt each CPU.
-Meta with_clocks(int flags = 0) {
-    Meta meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC | flags)));
-    if (meta.attach(open_everywhere(kTimes, 1)) != 0) throw std::runtime_error("no member");
-    return meta;
-}
-
-// All users may open the device and events of all CPUs.
-struct OpenMachine {
-    OpenDevice device;
-    Paranoid anyone{-1};
-};
-
-// The first error of repeated sweeps, or 0.
-template <typename Sweep>
-long first_error(const Sweep& sweep) {
-    long result = 0;
-    for (int turn = 0; turn < kTurns && result >= 0; ++turn)
-        result = sweep();
-    return result;
 }
 
 }  // namespace
@@ -272,100 +228,6 @@ TEST_CASE("At the limit, a handle with O_NONBLOCK fails with EAGAIN", "[privileg
                           first_error([&] { return meta.read(buffer.data(), buffer.size()); })};
     });
     REQUIRE(errors == std::array<long, 2>{-EAGAIN, -EAGAIN});
-}
-
-namespace {
-
-// A meta-group of clocks that are groups, or of a set, and its member on the last CPU.
-struct Limited {
-    Fd event{open_event(software_event(PERF_COUNT_SW_CPU_CLOCK, 0), -1, 0, -1)};
-    Meta meta;
-    unsigned last = 0;
-
-    Limited(bool set, int flags) : meta(with_clocks(flags)) {
-        if (set) open();
-    }
-
-    // Another set, by a template.
-    long open(const std::vector<int>& cpus = {}) {
-        SetRequest request(std::vector<int>{event.get()}, cpus);
-        const long result = request.open(meta);
-        last = request.arg.first + request.arg.count - 1;
-        return result;
-    }
-    long open_and_detach() {
-        const long result = open({online_cpus().back()});
-        return result < 0 ? result : meta.detach(last);
-    }
-    long control() const {
-        perf_metagroup_control arg{};
-        arg.size = sizeof(arg);
-        arg.op = PERF_METAGROUP_RESET;
-        return meta.ioctl(PERF_METAGROUP_IOC_CONTROL, &arg);
-    }
-    long stream() const {
-        perf_metagroup_stream arg{};
-        arg.size = sizeof(arg);
-        arg.period = 1'000'000'000;
-        arg.ring_size = 64 * 1024;
-        const long result = meta.ioctl(PERF_METAGROUP_IOC_STREAM, &arg);
-        perf_metagroup_stream stop{};
-        stop.size = sizeof(stop);
-        return result < 0 ? result : meta.ioctl(PERF_METAGROUP_IOC_STREAM, &stop);
-    }
-};
-
-struct Interrupting {
-    const char* name;
-    bool set;
-    long (*call)(Limited&);
-    bool one_cpu = false;
-};
-
-// clang-format off
-constexpr Interrupting kInterrupting[] = {
-    {"ENABLE of groups", false, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_ENABLE); }},
-    {"DISABLE of groups", false, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_DISABLE); }},
-    {"RESET of groups", false, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_RESET); }},
-    {"RESET of sets", true, [](Limited& on) { return on.meta.control(PERF_METAGROUP_IOC_RESET); }},
-    {"CONTROL", true, [](Limited& on) { return on.control(); }},
-    {"OPEN_SET", true, [](Limited& on) { return on.open(); }},
-    {"OPEN_SET and DETACH on a CPU", false, [](Limited& on) { return on.open_and_detach(); }, true},
-    {"STREAM", false, [](Limited& on) { return on.stream(); }},
-};
-// clang-format on
-
-}  // namespace
-
-TEST_CASE_METHOD(NeedsSetsAndStreams,
-                 "All calls that interrupt CPUs are charged to the rate of sweeps", "[privilege]") {
-    const Interrupting& way = GENERATE(from_range(kInterrupting));
-    CAPTURE(way.name);
-    const OpenMachine machine;
-    const MaxSweepRate rate(kRate);
-    const int turns = kTurns * (way.one_cpu ? static_cast<int>(online_cpus().size()) : 1);
-    const auto took = run_as(Identity::user, {}, [&](auto) {
-        Limited on(way.set, 0);
-        return time_of([&] {
-            for (int turn = 0; turn < turns; ++turn)
-                if (way.call(on) < 0) throw std::runtime_error("a call failed");
-        });
-    });
-    REQUIRE(took >= kLeast);
-}
-
-TEST_CASE_METHOD(NeedsSetsAndStreams,
-                 "At the limit, calls that interrupt CPUs fail with EAGAIN if O_NONBLOCK is set",
-                 "[privilege]") {
-    const Interrupting& way = GENERATE(from_range(kInterrupting));
-    CAPTURE(way.name);
-    const OpenMachine machine;
-    const MaxSweepRate rate(1);
-    const long error = run_as(Identity::user, {}, [&](auto) {
-        Limited on(way.set, O_NONBLOCK);
-        return first_error([&] { return way.call(on); });
-    });
-    REQUIRE(error == -EAGAIN);
 }
 
 TEST_CASE("A sweep of one CPU is charged for one", "[privilege]") {

@@ -360,31 +360,6 @@ TEST_CASE_METHOD(NeedsSets, "A template that was received from one with more rig
                           root ? PERF_METAGROUP_REASON_NONE : PERF_METAGROUP_REASON_PERMISSION, 0});
 }
 
-TEST_CASE_METHOD(NeedsSets, "Sets of a user without CAP_PERFMON have at most max_set_events events",
-                 "[privilege]") {
-    const OpenDevice device;
-    const ParanoidOrSkip paranoid(-1);
-    const MaxSetEvents limit(5);
-    const auto open_sets = [](std::span<const int> /*fds*/) {
-        const Meta first, second;
-        const Fd event(open_event(faults(), -1, 0, -1));
-        SetRequest three(std::vector<int>(3, event.get()), {0});
-        SetRequest two(std::vector<int>(2, event.get()), {0});
-        const long fits = three.open(first);
-        const long too_many = SetRequest(std::vector<int>(3, event.get()), {0}).open(second);
-        const long rest = two.open(second);
-        const long none_left = SetRequest(std::vector<int>{event.get()}, {0}).open(second);
-        const long detached = first.detach(three.arg.first);
-        const long fits_again = three.open(second);
-        return std::array<long, 6>{fits, too_many, rest, none_left, detached, fits_again};
-    };
-    REQUIRE(run_as(Identity::user, {}, open_sets) ==
-            std::array<long, 6>{0, -E2BIG, 0, -E2BIG, 0, 0});
-    // All that the last process opened is gone, and root has no limit.
-    REQUIRE(run_as(Identity::user, {}, open_sets)[0] == 0);
-    REQUIRE(run_as(Identity::root, {}, open_sets) == std::array<long, 6>{});
-}
-
 // There is no way back until the next boot, so this is the last test of a guest.
 TEST_CASE_METHOD(NeedsSets,
                  "While the kernel is locked down attrs are refused, and templates are not",

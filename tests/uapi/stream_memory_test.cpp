@@ -4,57 +4,12 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "limits.hpp"
 #include "streams.hpp"
 
 using namespace metagroup::test;
 
 namespace {
-
-struct MaxRingKb : Setting {
-    explicit MaxRingKb(int kb) : Setting("/sys/module/perf_metagroup/parameters/max_ring_kb", kb) {}
-};
-
-void set_memlock(rlim_t bytes) {
-    const rlimit limit{bytes, bytes};
-    if (::setrlimit(RLIMIT_MEMLOCK, &limit)) throw std::runtime_error("RLIMIT_MEMLOCK");
-}
-
-constexpr std::size_t kRing = 64 * kRingPage;
-constexpr std::size_t kCharged = kRing + kRingPage;
-
-// A message passes no more descriptors.
-constexpr std::size_t kGroups = 16;
-
-// As many streams as start, each with one ring, and the error of the next.
-struct Streams {
-    std::vector<Meta> running;
-    long error = 0;
-
-    explicit Streams(std::span<const int> leaders, std::size_t ring = kRing) {
-        for (const int leader : leaders) {
-            Meta meta;
-            perf_metagroup_stream arg = stream_of(1s, ring);
-            if (meta.attach(std::span(&leader, 1)) == 0) error = start_stream(meta, arg);
-            if (error) return;
-            running.push_back(std::move(meta));
-        }
-    }
-};
-
-std::vector<EventGroup> groups_for(std::size_t streams) {
-    std::vector<EventGroup> groups;
-    for (std::size_t i = 0; i < streams; ++i)
-        groups.push_back(open_group(online_cpus().back(), kFull, 1));
-    return groups;
-}
-
-// Memory that this process has pinned, in kB.
-std::uint64_t pinned_kb() {
-    std::ifstream status("/proc/self/status");
-    for (std::string word; status >> word;)
-        if (std::uint64_t kb = 0; word == "VmPin:" && status >> kb) return kb;
-    throw std::runtime_error("no VmPin");
-}
 
 // A handle of a user without capabilities.
 Meta handle_of_user() {
@@ -93,55 +48,6 @@ class NoIpcLock {
 };
 
 }  // namespace
-
-TEST_CASE_METHOD(NeedsStreams,
-                 "A user's rings are within max_ring_kb for each CPU and RLIMIT_MEMLOCK",
-                 "[privilege]") {
-    const OpenDevice device;
-    // More than a ring, so that a part of the last one is the process's.
-    const std::uint64_t kb = 132, memlock = 300 * 1024;
-    const MaxRingKb limit(static_cast<int>(kb));
-    const auto groups = groups_for(kGroups);
-    struct Result {
-        std::size_t started, again, after_stop;
-        std::uint64_t pinned, unpinned;
-        long error, too_large;
-    };
-    const Result user = run_as(Identity::user, leaders_of(groups), [&](std::span<const int> fds) {
-        set_memlock(memlock);
-        Result result{};
-        {
-            const Streams streams(fds);
-            result.started = streams.running.size();
-            result.error = streams.error;
-            result.pinned = pinned_kb();
-        }
-        result.unpinned = pinned_kb();
-        result.again = Streams(fds).running.size();
-        for (std::size_t i = 0; i < fds.size(); ++i) {
-            const Streams one(fds.subspan(i, 1));
-            if (!one.running.empty() && stop_stream(one.running[0]) == 0) ++result.after_stop;
-        }
-        result.too_large = Streams(fds.first(1), 4096 * kRingPage).error;
-        return result;
-    });
-    const std::size_t most = (online_cpus().size() * kb * 1024 + memlock) / kCharged;
-    REQUIRE(user.started == most);
-    REQUIRE(user.error == -EPERM);
-    REQUIRE(user.pinned > 0);
-    REQUIRE(user.pinned <= memlock / 1024);
-    REQUIRE(user.unpinned == 0);
-    REQUIRE(user.again == most);
-    REQUIRE(user.after_stop == kGroups);
-    REQUIRE(user.too_large == -EPERM);
-    for (const Identity identity : {Identity::root, Identity::monitor}) {
-        const auto started = run_as(identity, leaders_of(groups), [&](std::span<const int> fds) {
-            set_memlock(memlock);
-            return Streams(fds).running.size();
-        });
-        REQUIRE(started == kGroups);
-    }
-}
 
 TEST_CASE_METHOD(NeedsStreams, "A stopped stream keeps no ring but those that are mapped",
                  "[privilege]") {
@@ -192,6 +98,66 @@ TEST_CASE_METHOD(NeedsStreams,
                 arg = stream_of(1s, kRing);
                 return error == -ENOMEM && start_stream(meta, arg) == 0 ? 0 : 1;
             }) == 0);
+}
+
+namespace {
+
+// A child that starts a stream with the largest rings, on all CPUs. It says when it begins and
+// ends.
+class LargeStream {
+  public:
+    LargeStream() {
+        REQUIRE(::pipe2(pipe_.data(), O_CLOEXEC) == 0);
+        child_ = ::fork();
+        if (child_ == 0) {
+            const auto [groups, meta] = attached(open_everywhere(kTimes, 1));
+            perf_metagroup_stream arg = stream_of(1s, PERF_METAGROUP_MAX_RING);
+            (void)!::write(pipe_[1], "", 1);
+            const long error = start_stream(meta, arg);
+            (void)!::write(pipe_[1], "", 1);
+            ::_exit(error != 0);
+        }
+        wait_for_message();
+    }
+    ~LargeStream() {
+        ::close(pipe_[0]);
+        ::close(pipe_[1]);
+    }
+    LargeStream(const LargeStream&) = delete;
+    LargeStream& operator=(const LargeStream&) = delete;
+
+    void wait_for_message() const {
+        char byte = 0;
+        REQUIRE(::read(pipe_[0], &byte, 1) == 1);
+    }
+    void kill() const { ::kill(child_, SIGKILL); }
+    void wait() const { REQUIRE(::waitpid(child_, nullptr, 0) == child_); }
+
+  private:
+    std::array<int, 2> pipe_{};
+    pid_t child_ = -1;
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(NeedsStreams, "A task that is killed does not allocate the rest of its rings") {
+    auto whole = std::chrono::nanoseconds::max();
+    for (int round = 0; round < 3; ++round) {
+        const LargeStream stream;
+        whole = std::min(whole, time_of([&] { stream.wait_for_message(); }));
+        stream.wait();
+    }
+    auto shortest = whole;
+    for (int round = 0; round < 20 && shortest >= whole / 2; ++round) {
+        const LargeStream stream;
+        const auto before = time_of([&] {
+            std::this_thread::sleep_for(whole / 8);
+            stream.kill();
+        });
+        const auto after = time_of([&] { stream.wait(); });
+        if (before < whole / 4) shortest = std::min(shortest, after);
+    }
+    REQUIRE(shortest < whole / 2);
 }
 
 TEST_CASE_METHOD(NeedsStreams, "A ring that a moved member could not have is tried again") {

@@ -319,36 +319,6 @@ TEST_CASE_METHOD(NeedsStreams, "A ring stays mapped after the stream and the han
     REQUIRE(ring->head() >= end);
 }
 
-TEST_CASE_METHOD(NeedsStreams,
-                 "A user without CAP_PERFMON has at most 64 streams, a user with it more") {
-    const OpenDevice device;
-    struct Result {
-        long first_64, next, stop, again;
-    };
-    const auto start_65 = [](auto) {
-        std::vector<Meta> handles(65);
-        const auto start = [&](std::size_t i) {
-            perf_metagroup_stream arg = stream_of(1s, kRingPage);
-            return start_stream(handles[i], arg);
-        };
-        Result result{};
-        for (std::size_t i = 0; i < 64 && !result.first_64; ++i)
-            result.first_64 = start(i);
-        result.next = start(64);
-        result.stop = stop_stream(handles[0]);
-        result.again = start(64);
-        return result;
-    };
-    const Result user = run_as(Identity::user, {}, start_65);
-    REQUIRE(user.first_64 == 0);
-    REQUIRE(user.next == -EUSERS);
-    REQUIRE(user.stop == 0);
-    REQUIRE(user.again == 0);
-    const Result monitor = run_as(Identity::monitor, {}, start_65);
-    REQUIRE(monitor.first_64 == 0);
-    REQUIRE(monitor.next == 0);
-}
-
 TEST_CASE_METHOD(NeedsStreams, "A mapped ring keeps the module after its handle is closed") {
     need_module();
     std::optional<MappedRing> ring;
