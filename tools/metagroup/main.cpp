@@ -55,7 +55,7 @@ int main(int argc, char** argv) try {
     try {
         std::vector<std::string> words =
             tool::separate_command(app, {argv + std::min(argc, 1), argv + argc});
-        std::ranges::reverse(words);  // as CLI11 wants them
+        std::ranges::reverse(words);  // as CLI11 needs them
         app.parse(std::move(words));
     } catch (const CLI::ParseError& error) {  // thrown by --help, too
         if (error.get_exit_code() != 0)

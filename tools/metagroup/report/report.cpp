@@ -49,8 +49,7 @@ void ReportOptions::add_to(CLI::App& app) {
                  "leave out samples before TIME from the first one");
     add_duration(app, "--until", recording.until, 1s, 0s,
                  "leave out samples after TIME from the first one");
-    app.add_option("--figure", figures,
-                   "only these figures, as in cycles,IPC,lateness")
+    app.add_option("--figure", figures, "only these figures, as in cycles,IPC,lateness")
         ->check(not_empty())
         ->type_name("NAMES");
     app.add_flag("--phases", phases, "print when the first figure changes, and the means between");
