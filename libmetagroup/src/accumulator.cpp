@@ -119,7 +119,7 @@ void Accumulator::add(Counts& counts, const SnapshotView& snapshot, std::uint64_
         const std::size_t lane = lanes.empty() ? member : lanes[member];
         const auto difference = add(member++, record, snapshot.begin_ns());
         if (!difference) continue;
-        if (std::min(difference->from, difference->since) >= since)
+        if (difference->from >= since)
             counts.add(lane, *difference);
         else
             counts.add(lane, *difference, since, UINT64_MAX);
@@ -158,8 +158,7 @@ void Intervals::add(std::size_t lane, const Difference& difference) {
     seen_[lane] = waits ? std::max(difference.from, oldest) : difference.to;
     const std::uint64_t last = index_of(difference.to);
     if (last < next_) return;
-    const std::uint64_t first =
-        std::max(index_of(std::min(difference.from, difference.since) + 1), next_);
+    const std::uint64_t first = std::max(index_of(difference.from + 1), next_);
     if (last - first > most) return at(last).add(lane, difference);
     for (std::uint64_t index = first; index <= last; ++index) {
         const std::uint64_t begins = begin_ + index * length_;

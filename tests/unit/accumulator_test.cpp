@@ -2,43 +2,27 @@
 #include <array>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <cmath>
 #include <metagroup/accumulator.hpp>
 #include <optional>
 #include <vector>
 
+#include "count_layouts.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/frame_builder.hpp"
 
 using metagroup::Accumulator;
-using metagroup::Aggregation;
 using metagroup::AggrMode;
-using metagroup::Column;
-using metagroup::CountLayout;
 using metagroup::Counts;
-using metagroup::CpuList;
 using metagroup::Difference;
 using metagroup::Reading;
 using metagroup::Status;
 using metagroup::test::Frame;
+using metagroup::test::kSecond;
+using metagroup::test::layout_of;
 
 namespace {
-
-constexpr std::uint64_t kSecond = 1'000'000'000;
-
-// Two events, {cycles,instructions}, on some CPUs.
-std::shared_ptr<const CountLayout> layout_of(int cpus, AggrMode mode = AggrMode::all,
-                                             std::vector<Column> columns = {
-                                                 {.event = "cycles"}, {.event = "instructions"}}) {
-    std::vector<CountLayout::Lane> lanes;
-    std::vector<int> numbers;
-    for (int cpu = 0; cpu < cpus; ++cpu) {
-        lanes.push_back({cpu, 0, columns.size()});
-        numbers.push_back(cpu);
-    }
-    return std::make_shared<CountLayout>(std::move(columns), std::move(lanes),
-                                         Aggregation(mode, CpuList(numbers)));
-}
 
 // One member whose events count 1 and 2.
 class One {
@@ -134,8 +118,17 @@ TEST_CASE("A reading that is not newer changes nothing") {
     One one;
     one.read(200, 200, 200, 10);
     CHECK_FALSE(one.read(100, 100, 100, 5));
+    CHECK_FALSE(one.read(200, 200, 200, 10));
     one.read(300, 300, 300, 30);
     CHECK(one.sum().count == 20);
+}
+
+TEST_CASE("If a time goes back, counting begins anew") {
+    const bool enabled = GENERATE(true, false);
+    One one;
+    one.read(100, 100, 100, 0);
+    CHECK_FALSE(one.read(200, enabled ? 50 : 200, enabled ? 100 : 50, 1000));
+    CHECK(one.read(300, 300, 300, 1100)->counts[0] == 100);
 }
 
 TEST_CASE("A disabled event is not counted, and later counts do not stand for that time") {
@@ -169,6 +162,41 @@ TEST_CASE("A cgroup that did not run has counted nothing, which is known") {
     counts.add_up();
     CHECK(counts.at(0, 0).known());
     CHECK(counts.at(0, 0).wall == 200);
+}
+
+TEST_CASE("Why the time of a cgroup stood still is known only if its CPU is offline") {
+    Accumulator accumulator(1, true);
+    const std::array<std::uint64_t, 2> none{};
+    const auto read = [&](std::uint64_t time, std::uint64_t enabled, std::uint32_t generation,
+                          Status status) {
+        return accumulator.add(0, {.time = time,
+                                   .enabled = enabled,
+                                   .running = enabled,
+                                   .status = status,
+                                   .generation = generation,
+                                   .counts = none});
+    };
+    read(100, 10, 0, Status::ok);
+    CHECK(read(200, 10, 1, Status::ok)->offline == 0);
+    CHECK(read(300, 50, 1, Status::offline)->offline == 0);
+    const auto gone = read(400, 50, 1, Status::offline);
+    CHECK(gone->offline == 100);
+    CHECK(gone->counts.empty());
+}
+
+TEST_CASE("A CPU that was offline once is not so for ever") {
+    Accumulator accumulator(1);
+    const std::array<std::uint64_t, 2> none{};
+    const auto read = [&](std::uint64_t time, std::uint32_t generation) {
+        return accumulator.add(0, {.time = time,
+                                   .enabled = 100,
+                                   .running = 100,
+                                   .generation = generation,
+                                   .counts = none});
+    };
+    read(100, 0);
+    CHECK(read(200, 1)->offline == 100);
+    CHECK(read(300, 1)->offline == 0);
 }
 
 TEST_CASE("The rate of a cgroup is per second of wall time, not of its own") {
@@ -211,6 +239,83 @@ TEST_CASE("A record without a payload loses nothing") {
     counts.add_up();
     CHECK(counts.at(0, 0).count == 40);
     CHECK(counts.at(0, 0).complete());
+}
+
+TEST_CASE("Without times in the format the events were on the PMU all the time") {
+    Counts counts(layout_of(1));
+    Accumulator accumulator(1);
+    for (const std::uint64_t time : {100U, 200U}) {
+        Frame plain{.time = time, .payload = {}};
+        plain.payload = metagroup::test::payload(plain.read_format, {{time}, {time}});
+        accumulator.add(counts, snapshot({plain}, time));
+    }
+    counts.add_up();
+    CHECK(counts.at(0, 0).count == 100);
+    CHECK(counts.at(0, 0).enabled == 100);
+    CHECK(counts.at(0, 0).running == 100);
+}
+
+TEST_CASE("An older record of a CPU that rests is known until the sweep") {
+    const auto status = GENERATE(PERF_METAGROUP_IDLE, PERF_METAGROUP_OFFLINE);
+    const bool idle = status == PERF_METAGROUP_IDLE;
+    Counts counts(layout_of(1));
+    Accumulator accumulator(1);
+    accumulator.add(counts, snapshot({frame(0, 100, 7)}));
+    accumulator.add(counts, snapshot({frame(0, 100, 7, status)}, 400));
+    counts.add_up();
+    CHECK(counts.at(0, 0).known() == idle);
+    CHECK(counts.at(0, 0).offline == (idle ? 0 : 300));
+    CHECK(counts.counter(0, 0).wall == 300);
+    // The CPU rests since after the sweep began.
+    accumulator.add(counts, snapshot({frame(0, 450, 7, status)}, 420));
+    CHECK(counts.counter(0, 0).wall == 350);
+}
+
+TEST_CASE("A record of another generation has the time offline before it") {
+    Counts counts(layout_of(1));
+    Accumulator accumulator(1);
+    for (const std::uint32_t generation : {0U, 1U}) {
+        Frame of_set = frame(0, 100, 7);
+        of_set.time = 100 + generation * 300;
+        of_set.generation = generation;
+        accumulator.add(counts, snapshot({of_set}, of_set.time));
+    }
+    CHECK(counts.counter(0, 0).offline == 300);
+}
+
+TEST_CASE("Counts are added to the lanes of the members") {
+    Counts counts(layout_of(3));
+    Accumulator accumulator(1);
+    const std::array<std::size_t, 1> lanes{2};
+    accumulator.add(counts, snapshot({frame(2, 100, 0)}), 0, lanes);
+    accumulator.add(counts, snapshot({frame(2, 200, 9)}), 0, lanes);
+    CHECK(counts.counter(2, 0).count == 9);
+    CHECK_FALSE(counts.counter(0, 0).known());
+}
+
+TEST_CASE("After a restart the next reading counts nothing") {
+    Counts counts(layout_of(1));
+    Accumulator accumulator(1);
+    accumulator.add(counts, snapshot({frame(0, 100, 0)}));
+    accumulator.restart(1);
+    accumulator.add(counts, snapshot({frame(0, 200, 9)}));
+    CHECK_FALSE(counts.counter(0, 0).known());
+}
+
+TEST_CASE("An interval has its part also of counts that waited for the PMU") {
+    Counts counts(layout_of(1));
+    Accumulator accumulator(1);
+    const auto read = [&](std::uint64_t time, std::uint64_t running, std::uint64_t count) {
+        Frame one = frame(0, time, std::nullopt);
+        one.payload = metagroup::test::payload(one.read_format, {{count}, {0}}, time, running);
+        accumulator.add(counts, snapshot({one}, time), 200);
+    };
+    read(100, 100, 0);
+    read(200, 100, 0);
+    read(300, 200, 50);
+    CHECK(counts.counter(0, 0).count == 25);
+    CHECK(counts.counter(0, 0).value() == 50);
+    CHECK(counts.counter(0, 0).wall == 100);
 }
 
 TEST_CASE("Of a difference that began before an interval, the interval has its part") {
@@ -265,42 +370,6 @@ TEST_CASE("A CPU that was offline for a part of the time does not make the other
     CHECK(*counts.rate(counts.at(0, 0), 0) == Catch::Approx(1.1e9));
 }
 
-TEST_CASE("A ratio is of the CPUs that have both events") {
-    // Instructions on CPU 0 only.
-    std::vector<CountLayout::Lane> lanes;
-    for (int cpu = 0; cpu < 4; ++cpu)
-        for (const std::size_t column : {0U, 1U})
-            lanes.push_back({cpu, column, 1});
-    Counts counts(std::make_shared<CountLayout>(
-        std::vector<Column>{{.event = "cycles"}, {.event = "instructions"}}, lanes,
-        Aggregation(AggrMode::all, CpuList::parse("0-3"))));
-    const std::array<std::uint64_t, 1> some{2'000'000'000};
-    Difference difference{.to = kSecond, .enabled = kSecond, .running = kSecond, .counts = some};
-    for (std::size_t cpu = 0; cpu < 4; ++cpu)
-        counts.add(2 * cpu, difference);
-    counts.add(1, difference);
-    counts.add_up();
-    CHECK(counts.ratio(0, 1, 0) == 1.0);
-    CHECK(counts.ratio(std::nullopt, 1, 0) == 1.0);
-    CHECK(counts.rate(counts.at(0, 0), 0) == 8e9);
-    CHECK(counts.rate(counts.at(0, 1), 1) == 2e9);
-    CHECK(counts.at(0, 1).counted == 1);
-    CHECK(counts.at(0, 1).counters == 4);
-}
-
-TEST_CASE("A value that is no finite number is not shown") {
-    One one;
-    one.read(1, 1, 1, 0);
-    one.read(2, 2, 2, UINT64_MAX / 2);
-    Counts huge(layout_of(1, AggrMode::all, {{.event = "a", .scale = 1e300}, {.event = "b"}}));
-    const std::array<std::uint64_t, 2> counts{UINT64_MAX / 2, 0};
-    huge.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = counts});
-    huge.add_up();
-    CHECK_FALSE(huge.value(huge.at(0, 0), 0));
-    CHECK_FALSE(huge.rate(huge.at(0, 0), 0));
-    CHECK_FALSE(huge.ratio(0, 0, 1));
-}
-
 TEST_CASE("A reading is shown as it is, the mean of its CPUs, and has no rate") {
     Counts counts(layout_of(2, AggrMode::all, {{.event = "margin", .unit = "C", .reading = true}}));
     Accumulator accumulator(2);
@@ -331,46 +400,4 @@ TEST_CASE("Adding a snapshot allocates nothing once each member was read") {
     accumulator.add(counts, third);
     counts.add_up();
     CHECK(allocations.count() == 0);
-}
-
-TEST_CASE("The counts of a gap are divided among the intervals that it covers") {
-    metagroup::Intervals intervals(layout_of(2), 0, 100);
-    const std::array<std::uint64_t, 2> little{100, 100}, much{350, 350};
-    for (std::uint64_t time = 0; time < 400; time += 100)
-        intervals.add(0, {.from = time, .since = time, .to = time + 100, .counts = little});
-    CHECK(intervals.take() == nullptr);  // the other one is late
-    intervals.add(1, {.from = 0, .since = 0, .to = 350, .counts = much});
-    for (int interval = 0; interval < 3; ++interval) {
-        const Counts* counts = intervals.take();
-        REQUIRE(counts != nullptr);
-        CHECK(counts->at(0, 0).count == 200);
-        CHECK(counts->at(0, 0).complete());
-        CHECK(intervals.taken_until() == static_cast<std::uint64_t>(interval + 1) * 100);
-    }
-    CHECK(intervals.take() == nullptr);
-    const Counts* last = intervals.take(UINT64_MAX);
-    REQUIRE(last != nullptr);
-    CHECK(last->at(0, 0).count == 150);
-}
-
-TEST_CASE("An interval in which a counter was seen for less than half of it says so") {
-    metagroup::Intervals intervals(layout_of(2), 0, 100);
-    const std::array<std::uint64_t, 2> counts{10, 10};
-    intervals.add(0, {.from = 0, .since = 0, .to = 100, .counts = counts});
-    intervals.add(1, {.from = 0, .since = 0, .to = 40, .counts = counts});
-    const Counts* interval = intervals.take(UINT64_MAX);
-    REQUIRE(interval != nullptr);
-    CHECK(interval->at(0, 0).counted == 2);
-    CHECK(interval->at(0, 0).whole() == 1);
-    CHECK_FALSE(interval->at(0, 0).complete());
-}
-
-TEST_CASE("The numbers in a recording do not decide how many intervals are kept") {
-    metagroup::Intervals intervals(layout_of(1), 0, 1);
-    const std::array<std::uint64_t, 2> counts{10, 10};
-    intervals.add(0, {.from = 0, .since = 0, .to = UINT64_MAX / 2, .counts = counts});
-    const Counts* interval = intervals.take();
-    REQUIRE(interval != nullptr);
-    CHECK(interval->at(0, 0).count == 10);
-    CHECK(intervals.take() == nullptr);
 }

@@ -37,7 +37,7 @@ struct METAGROUP_API Difference {
     /// ns. Of the counts: an event that was not on the PMU adds nothing, and its next count is
     /// scaled to that time, too.
     std::uint64_t from = 0;
-    std::uint64_t since = 0;  ///< of the times
+    std::uint64_t since = 0;  ///< of the times; not before `from`
     std::uint64_t to = 0;
     std::uint64_t enabled = 0;
     std::uint64_t running = 0;

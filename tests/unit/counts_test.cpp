@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: MIT
+#include <linux/perf_event.h>
+
+#include <array>
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <metagroup/accumulator.hpp>
+#include <vector>
+
+#include "count_layouts.hpp"
+
+using Catch::Approx;
+using metagroup::Aggregation;
+using metagroup::AggrMode;
+using metagroup::Column;
+using metagroup::Count;
+using metagroup::CountLayout;
+using metagroup::Counts;
+using metagroup::CpuList;
+using metagroup::Difference;
+using metagroup::EventSpec;
+using metagroup::test::kSecond;
+using metagroup::test::layout_of;
+
+namespace {
+
+constexpr std::array<std::uint64_t, 2> kSome{100, 200};
+
+// Of some CPUs in a second, each; the others were offline.
+Counts counted(const std::shared_ptr<const CountLayout>& layout, std::size_t cpus) {
+    Counts counts(layout);
+    for (std::size_t lane = 0; lane < layout->lanes().size(); ++lane) {
+        if (lane < cpus)
+            counts.add(lane,
+                       {.to = kSecond, .enabled = kSecond, .running = kSecond, .counts = kSome});
+        else
+            counts.add(lane, {.to = kSecond, .offline = kSecond});
+    }
+    counts.add_up(kSecond);
+    return counts;
+}
+
+// Of two events, each in a group of its own.
+std::vector<CountLayout::Lane> two_groups(int cpus) {
+    std::vector<CountLayout::Lane> lanes;
+    for (int cpu = 0; cpu < cpus; ++cpu)
+        for (const std::size_t column : {0U, 1U})
+            lanes.push_back({cpu, column, 1});
+    return lanes;
+}
+
+EventSpec software(const char* name, std::uint64_t config) {
+    EventSpec event{.name = name};
+    event.attr.type = PERF_TYPE_SOFTWARE;
+    event.attr.config = config;
+    return event;
+}
+
+}  // namespace
+
+TEST_CASE("A ratio is of the CPUs that have both events") {
+    // Instructions on CPU 0 only.
+    Counts counts(std::make_shared<CountLayout>(
+        std::vector<Column>{{.event = "cycles"}, {.event = "instructions"}}, two_groups(4),
+        Aggregation(AggrMode::all, CpuList::parse("0-3"))));
+    const std::array<std::uint64_t, 1> some{2'000'000'000};
+    Difference difference{.to = kSecond, .enabled = kSecond, .running = kSecond, .counts = some};
+    for (std::size_t cpu = 0; cpu < 4; ++cpu)
+        counts.add(2 * cpu, difference);
+    counts.add(1, difference);
+    counts.add_up();
+    CHECK(counts.ratio(0, 1, 0) == 1.0);
+    CHECK(counts.ratio(std::nullopt, 1, 0) == 1.0);
+    CHECK(counts.rate(counts.at(0, 0), 0) == 8e9);
+    CHECK(counts.rate(counts.at(0, 1), 1) == 2e9);
+    CHECK(counts.at(0, 1).counted == 1);
+    CHECK(counts.at(0, 1).counters == 4);
+}
+
+TEST_CASE("A value that is no finite number is not shown") {
+    Counts huge(layout_of(1, AggrMode::all, {{.event = "a", .scale = 1e300}, {.event = "b"}}));
+    const std::array<std::uint64_t, 2> counts{UINT64_MAX / 2, 0};
+    huge.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = counts});
+    huge.add_up();
+    CHECK_FALSE(huge.value(huge.at(0, 0), 0));
+    CHECK_FALSE(huge.rate(huge.at(0, 0), 0));
+    CHECK_FALSE(huge.ratio(0, 0, 1));
+    CHECK_FALSE(huge.ratio(0, 1, 1));  // 0 / 0
+}
+
+TEST_CASE("A rate is not divided by the time of CPUs that were offline") {
+    const Counts counts = counted(layout_of(2), 1);
+    CHECK(counts.at(0, 0).seconds() == 1);
+    CHECK(counts.rate(counts.at(0, 0), 0) == 100);
+    CHECK(counts.at(0, 0).offline == kSecond);
+}
+
+TEST_CASE("The total is that of all places, with what is missing") {
+    Counts counts(layout_of(3, AggrMode::cpu));
+    counts.add(0, {.to = 100, .counts = kSome});
+    counts.add(1, {.to = 40, .counts = kSome});
+    counts.add(2, {.to = 60, .counts = kSome});
+    counts.add_up(100);
+    const Count total = counts.total(0);
+    CHECK(total.count == 300);
+    CHECK(total.counted == 3);
+    CHECK(total.partial == 1);  // for less than half of the time
+    CHECK(total.whole() == 2);
+}
+
+TEST_CASE("A ratio of a place is made of its own CPUs") {
+    // CPU 1 lacks the second event.
+    const std::vector<metagroup::CpuPlace> sockets{{.socket = 0}, {.socket = 0}, {.socket = 1}};
+    Counts counts(std::make_shared<CountLayout>(
+        std::vector<Column>(2), two_groups(3),
+        Aggregation(AggrMode::socket, CpuList::parse("0-2"), sockets)));
+    const std::array<std::uint64_t, 1> one{1}, three{3}, nine{9};
+    for (std::size_t cpu = 0; cpu < 3; ++cpu)
+        counts.add(2 * cpu, {.to = 1, .counts = one});
+    counts.add(1, {.to = 1, .counts = three});
+    counts.add(5, {.to = 1, .counts = nine});
+    counts.add_up();
+    CHECK(counts.ratio(0, 1, 0) == 3);
+    CHECK(counts.ratio(1, 1, 0) == 9);
+    CHECK(counts.ratio(std::nullopt, 1, 0) == 6);
+}
+
+TEST_CASE("Events that no CPU has both of have no sums in common") {
+    // No CPU has the third one at all.
+    Counts counts(std::make_shared<CountLayout>(std::vector<Column>(3), two_groups(2),
+                                                Aggregation(AggrMode::all, CpuList::parse("0-1"))));
+    const std::array<std::uint64_t, 1> one{1};
+    counts.add(0, {.to = 1, .counts = one});
+    counts.add(3, {.to = 1, .counts = one});
+    counts.add_up();
+    std::array<Count, 2> sums;
+    CHECK_FALSE(counts.sum_common(0, std::array<std::size_t, 2>{0, 1}, sums));
+    CHECK_FALSE(counts.sum_common(0, std::array<std::size_t, 2>{2, 2}, sums));
+}
+
+TEST_CASE("A count in no time has no rate") {
+    Counts counts(layout_of(1));
+    counts.add(0, {.counts = kSome});
+    counts.add_up();
+    CHECK(counts.value(counts.at(0, 0), 0) == 100);
+    CHECK_FALSE(counts.rate(counts.at(0, 0), 0));
+}
+
+TEST_CASE("A part of a time has the counts since the last count, and the times since the reading") {
+    // Off the PMU until 100.
+    const Difference difference{.from = 0,
+                                .since = 100,
+                                .to = 200,
+                                .enabled = 80,
+                                .running = 60,
+                                .offline = 20,
+                                .missed = 1,
+                                .counts = kSome};
+    Counts first(layout_of(1)), second(layout_of(1)), third(layout_of(1));
+    first.add(0, difference, 0, 100);
+    second.add(0, difference, 100, 200);
+    third.add(0, difference, 200, 300);
+    const Count& before = first.counter(0, 0);
+    CHECK(before.count == 50);
+    CHECK(before.estimate == 50);
+    CHECK(before.wall == 100);
+    CHECK(before.enabled == 0);
+    CHECK(before.running == 0);
+    CHECK(before.offline == 0);
+    const Count& after = second.counter(0, 0);
+    CHECK(after.count == 50);
+    CHECK(after.wall == 100);
+    CHECK(after.enabled == 80);
+    CHECK(after.running == 60);
+    CHECK(after.offline == 20);
+    CHECK_FALSE(third.counter(0, 0).known());
+}
+
+TEST_CASE("A part of a time has the reading at its end") {
+    Counts counts(layout_of(1, AggrMode::all, {{.event = "margin", .reading = true}}));
+    const std::array<std::uint64_t, 1> none{0}, margin{40};
+    counts.add(0, {.to = 200, .counts = none, .readings = margin}, 100, 200);
+    CHECK(counts.counter(0, 0).count == 40);
+}
+
+TEST_CASE("The mean of runs has the mean of their times, and lacks what one of them lacks") {
+    const auto layout = layout_of(2);
+    metagroup::Runs runs;
+    runs.add(1, counted(layout, 2));
+    runs.add(3, counted(layout, 1));
+    CHECK(runs.seconds().value == 2);
+    const Count& mean = runs.counts().at(0, 0);
+    CHECK(mean.value() == 150);  // of 200 and 100
+    CHECK(mean.deviation == Approx(50));
+    CHECK(mean.enabled == kSecond + kSecond / 2);
+    CHECK(mean.running == kSecond + kSecond / 2);
+    CHECK(mean.offline == kSecond / 2);
+    CHECK(mean.wall == kSecond + kSecond / 2);
+    CHECK(mean.counted == 1);
+    CHECK(mean.counters == 2);
+    CHECK(runs.counts().counter(0, 0).count == 200);
+}
+
+TEST_CASE("The mean of runs lacks the CPUs that are partial in one of them") {
+    const auto layout = layout_of(2);
+    Counts partial(layout);
+    partial.add(0, {.to = kSecond, .counts = kSome});
+    partial.add(1, {.to = kSecond / 4, .counts = kSome});
+    partial.add_up(kSecond);
+    metagroup::Runs runs;
+    runs.add(1, counted(layout, 2));
+    runs.add(1, partial);
+    CHECK(runs.counts().at(0, 0).whole() == 1);
+}
+
+TEST_CASE("Columns know what their events are") {
+    EventSpec time = software("duration_time", PERF_COUNT_SW_CPU_CLOCK);
+    time.on_one_cpu = true;
+    EventSpec energy{.name = "energy", .scale = 0.5, .unit = "Joules"};
+    energy.attr.type = PERF_TYPE_RAW;
+    EventSpec margin{.name = "margin", .reading = true};
+    margin.attr.type = PERF_TYPE_RAW;
+    const std::vector<metagroup::GroupSpec> groups{
+        {{software("a", PERF_COUNT_SW_CPU_CLOCK), software("b", PERF_COUNT_SW_TASK_CLOCK)}},
+        {{time}},
+        {{energy}},
+        {{margin}}};
+    const std::vector<metagroup::MetaGroup::Member> members{{0, 0, 0}, {1, 0, 1}, {2, 0, 3}};
+    const CountLayout layout(groups, members, Aggregation(AggrMode::all, CpuList({0})));
+    const auto& columns = layout.columns();
+    REQUIRE(columns.size() == 5);
+    CHECK(columns[0].clock);
+    CHECK(columns[1].clock);
+    CHECK_FALSE(columns[2].clock);  // seconds of wall time, not of CPUs
+    CHECK(columns[2].once);
+    CHECK_FALSE(columns[3].clock);  // of another type with the number of a clock
+    CHECK(columns[3].scale == 0.5);
+    CHECK(columns[3].unit == "Joules");
+    CHECK_FALSE(columns[3].supported);
+    CHECK(columns[4].reading);
+    CHECK(columns[4].supported);
+}
+
+TEST_CASE("Events of several PMUs are one column, and the same event twice is two") {
+    const auto of_pmu = [](const char* name) {
+        return metagroup::GroupSpec{{EventSpec{.name = name, .merged = "imc/reads/"}}};
+    };
+    const std::vector<metagroup::GroupSpec> groups{of_pmu("imc_0/reads/"), of_pmu("imc_1/reads/"),
+                                                   of_pmu("imc_0/reads/"), of_pmu("imc_1/reads/")};
+    const CountLayout layout(groups, {}, Aggregation(AggrMode::all, CpuList({0})));
+    CHECK(layout.columns().size() == 2);
+    CHECK(layout.column_of(1) == 0);
+    CHECK(layout.column_of(3) == 1);
+}
