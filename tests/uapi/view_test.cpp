@@ -59,7 +59,7 @@ TEST_CASE_METHOD(NeedsSetsAndStreams,
     REQUIRE(shown == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets,
+TEST_CASE_METHOD(NeedsSetsAndStreams,
                  "A mapped snapshot never shows what the events of a set have counted for others") {
     const Stopped set;
     REQUIRE(set.mine.sweep() == 0);
