@@ -7,6 +7,7 @@
 #ifndef MG_PERF_ACCESS_H
 #define MG_PERF_ACCESS_H
 
+#include <linux/bits.h>
 #include <linux/build_bug.h>
 #include <linux/fs.h>
 #include <linux/kref.h>
@@ -22,7 +23,7 @@
 #define MG_MAX_PAYLOAD	(16 * 1024)
 
 /* A bit of read_format that is not known would change the payload. */
-#define MG_FORMAT_MAX	(1U << 5)
+#define MG_FORMAT_MAX	BIT(5)
 static_assert(PERF_FORMAT_MAX >= MG_FORMAT_MAX);
 
 /* In place of a CPU: read as from another one. event->oncpu never has it, unlike -1. */

@@ -184,7 +184,7 @@ TEST_CASE("Why the time of a cgroup stood still is known only if its CPU is offl
     CHECK(gone->counts.empty());
 }
 
-TEST_CASE("A CPU that was offline once is not so for ever") {
+TEST_CASE("A CPU that was offline once is not offline forever") {
     Accumulator accumulator(1);
     const std::array<std::uint64_t, 2> none{};
     const auto read = [&](std::uint64_t time, std::uint32_t generation) {

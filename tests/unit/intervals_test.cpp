@@ -109,7 +109,7 @@ TEST_CASE("An interval before the first reading is not shown") {
     CHECK(intervals.taken_until() == 200);
 }
 
-TEST_CASE("An event that is never on the PMU does not hold intervals back for ever") {
+TEST_CASE("An event that is never on the PMU does not hold intervals back forever") {
     Intervals intervals(layout_of(1), 0, 1);
     for (const std::uint64_t time : {100U, 50'000U})
         intervals.add(0, {.from = 0, .since = time - 1, .to = time, .enabled = 1});
