@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr const char* kEvents = "cpu-clock,context-switches,page-faults";
+constexpr const char* kCounted = "cpu-clock,context-switches,page-faults";
 
 // A row of CSV.
 struct Row {
@@ -45,7 +45,7 @@ class Both {
         if (run_program("perf version").status != 0) SKIP("perf is not installed");
         const auto run = [&](const std::string& program, const std::string& file,
                              const std::string& of_cgroup) {
-            return program + " stat -a -x, -o " + tree_.path(file) + " -e " + kEvents + ' ' +
+            return program + " stat -a -x, -o " + tree_.path(file) + " -e " + kCounted + ' ' +
                    of_cgroup + options + " -- " + command;
         };
         const std::string three =
