@@ -34,6 +34,12 @@ class Counted {
         writer_.write(metagroup::Records(record));
         if (++samples_ % 10 == 0) writer_.finish_round();
     }
+    // The `count` deadlines before this one.
+    void lost(int cpu, std::uint64_t deadline, std::uint64_t count) {
+        metagroup::test::Bytes record;
+        SyntheticStream::lost(record, cpu, deadline, count);
+        writer_.write(metagroup::Records(record));
+    }
     std::vector<nlohmann::json> report(const std::string& options) {
         writer_.finish();
         std::vector<nlohmann::json> counts;
@@ -117,6 +123,7 @@ TEST_CASE("CPUs that did not count an event are no part of its rate", "[no-modul
     CHECK(all.at("counters") == 1);
     CHECK(all.at("counters-missing") == 3);
     CHECK_THAT(tool_output("report " + counted.file), ContainsSubstring("(1 of 4 CPUs)"));
+    CHECK_THAT(tool_output("report -x, " + counted.file), ContainsSubstring(",/sec,0,3\n"));
 }
 
 TEST_CASE("A CPU without a sample is missing in the count", "[no-module]") {
@@ -127,6 +134,40 @@ TEST_CASE("A CPU without a sample is missing in the count", "[no-module]") {
     CHECK(counted.report("").at(0).at("counters-missing") == number_online() - 1);
     const auto rows = json_lines(tool_output("report -A -j " + counted.file));
     CHECK(rows.at(1).at("counter-value") == "<not counted>");
+}
+
+TEST_CASE("The losses of a CPU without a sample are in its row", "[no-module]") {
+    Counted counted(2);
+    for (std::uint64_t at = 0; at < 40; ++at) {
+        counted.sample(0, at, at * 1000);
+        if (at == 30) counted.lost(1, 30, 30);
+    }
+    counted.report("");
+    const auto rows = json_lines(tool_output("report -A -j --figure lateness " + counted.file));
+    CHECK(rows.back().at("place") == "CPU1");
+    CHECK(rows.back().at("samples") == 0);
+    CHECK(rows.back().at("lost") == 30);
+    CHECK_FALSE(rows.back().contains("p50"));
+    CHECK_THAT(tool_output("report -A -x, " + counted.file),
+               ContainsSubstring("CPU1,1,lateness,ns,0,30,,,,\n"));
+    for (const char* rows_of : {"-A ", ""})
+        CHECK_THAT(tool_output(std::string("report ") + rows_of + counted.file),
+                   ContainsSubstring("deadlines lost: 30 of 70"));
+}
+
+TEST_CASE("Deadlines lost before the time that is shown are no losses of it", "[no-module]") {
+    Counted counted(1);
+    for (std::uint64_t at = 0; at < 520; ++at) {
+        if (at == 500) counted.lost(0, 500, 490);
+        if (at < 10 || at >= 500) counted.sample(0, at, at * 1000);
+    }
+    counted.report("");
+    const auto losses = [&](const char* since) {
+        return tool_output(std::string("report --since ") + since + ' ' + counted.file);
+    };
+    CHECK_THAT(losses("500ms"), ContainsSubstring("deadlines lost: 0 of 20"));
+    CHECK_THAT(losses("495ms"), ContainsSubstring("deadlines lost: 5 of 25"));
+    CHECK_THAT(losses("0ms"), ContainsSubstring("deadlines lost: 490 of 520"));
 }
 
 TEST_CASE("A large count is written to its last digit", "[no-module]") {

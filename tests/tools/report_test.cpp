@@ -346,6 +346,10 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
                ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
                    ContainsSubstring(" CPU1        interval ") &&
                    ContainsSubstring("deadlines lost: 2 of 200\n"));
+    CHECK_THAT(tool_output("report --since 51ms " + path),
+               ContainsSubstring("deadlines lost: 1 of "));
+    CHECK_THAT(tool_output("report --since 52ms " + path),
+               ContainsSubstring("deadlines lost: 0 of "));
     CHECK_THAT(contents_of(tree.path("picture.svg")),
                ContainsSubstring("instructions") && !ContainsSubstring("timer") &&
                    // Four samples of each CPU in a step: one rectangle of 24 steps.

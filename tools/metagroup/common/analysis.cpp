@@ -22,6 +22,13 @@ bool is_counted(const metagroup::RecordedEvent& event) {
     return (event.attr.sample_type & PERF_SAMPLE_READ) != 0 && !event.is_timer();
 }
 
+// The time between two deadlines of a timer, in ns; 0 if the event is none.
+std::uint64_t timer_period(const perf_event_attr& attr) {
+    if (!metagroup::is_clock(attr)) return 0;
+    if (attr.freq == 0) return attr.sample_period;
+    return 1'000'000'000 / std::max<std::uint64_t>(attr.sample_freq, 1);
+}
+
 // The events of a group stand together.
 std::vector<Column> columns_of(const Recording& recording, const Extent& extent) {
     std::vector<Column> columns;
@@ -72,12 +79,20 @@ std::vector<Figure> figures_of(const std::vector<Column>& columns, const Metrics
 
 }  // namespace
 
+std::vector<double> Distribution::quantiles() const {
+    std::vector<double> found;
+    if (values->count() == 0) return found;
+    for (const double part : {0.5, 0.9, 0.99, 1.0})
+        found.push_back(static_cast<double>(values->quantile(part)) / factor);
+    return found;
+}
+
 Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t until) {
     std::uint64_t first = UINT64_MAX;
     recording.rewind();
     while (const auto entry = recording.next())
         if (entry->kind == Kind::sample) first = std::min(first, entry->time_ns);
-    Extent extent{{}, UINT64_MAX, 0, 0};
+    Extent extent{.begin = since == 0 ? 0 : first + since, .first = UINT64_MAX};
     std::set<int> cpus = recorded_cpus(recording);
     recording.rewind();
     while (const auto entry = recording.next()) {
@@ -244,11 +259,20 @@ void Analysis::add_timing(const RecordedEntry& entry) {
     // At common deadlines, the members of a CPU have the same time.
     if (period_ && before == entry.time_ns) return;
     Losses& losses = losses_[place];
-    losses.expected += lost ? entry.lost : 1;
     if (lost) {
-        losses.lost += entry.lost;
+        // Of the deadlines before, only those since the begin.
+        const std::uint64_t period =
+            period_ ? *period_ : timer_period(recording_.events()[entry.event].attr);
+        const std::uint64_t missed =
+            period == 0
+                ? entry.lost
+                : std::min(entry.lost, (nominal(entry.time_ns) - nominal(extent_.begin)) / period);
+        losses.lost += missed;
+        losses.expected += missed;
+        histograms_.try_emplace({place, figures_.size()});  // a row, also without a sample
         return;
     }
+    ++losses.expected;
     if (!period_ && (before == 0 || entry.time_ns < before)) return;
     histograms_[{place, figures_.size()}].add(period_ ? entry.time_ns % *period_
                                                       : entry.time_ns - before);

@@ -28,8 +28,9 @@ struct Extent {
         std::uint64_t last = 0;
     };
 
-    metagroup::CpuList cpus;  // also those without a sample, as far as they are known
-    std::uint64_t first = 0;  // ns
+    metagroup::CpuList cpus{};  // also those without a sample, as far as they are known
+    std::uint64_t begin = 0;    // ns; 0: with the recording
+    std::uint64_t first = 0;
     std::uint64_t last = 0;
     std::uint64_t samples = 0;
     std::map<std::pair<std::size_t, int>, Lane> lanes{};  // by group, which is its leader, and CPU
@@ -64,10 +65,8 @@ struct Distribution {
     std::optional<std::uint64_t> lost;  // samples of the place
     std::uint64_t expected = 0;         // with the lost ones
 
-    double quantile(double part) const {
-        return static_cast<double>(values->quantile(part)) / factor;
-    }
-    double max() const { return static_cast<double>(values->max()) / factor; }
+    // p50, p90, p99 and the largest; nothing without values.
+    std::vector<double> quantiles() const;
 };
 
 class Analysis {

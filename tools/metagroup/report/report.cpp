@@ -171,10 +171,15 @@ std::string as_csv(std::span<const Distribution> rows, const std::string& separa
     std::string text = "\n";
     put_csv(text, separator, "place", "cpus", "figure", "unit", "samples", "lost", "p50", "p90",
             "p99", "max");
-    for (const Distribution& row : rows)
+    for (const Distribution& row : rows) {
+        std::vector<std::string> values;
+        for (const double value : row.quantiles())
+            values.push_back(fmt::format("{}", value));
+        values.resize(4);
         put_csv(text, separator, row.place, row.cpus, row.name, row.unit, row.values->count(),
-                row.lost ? std::to_string(*row.lost) : "", row.quantile(0.5), row.quantile(0.9),
-                row.quantile(0.99), row.max());
+                row.lost ? std::to_string(*row.lost) : "", values[0], values[1], values[2],
+                values[3]);
+    }
     return text;
 }
 
@@ -197,10 +202,12 @@ std::string as_json(std::span<const Distribution> rows) {
         line["unit"] = row.unit;
         line["samples"] = row.values->count();
         if (row.lost) line["lost"] = *row.lost;
-        line["p50"] = row.quantile(0.5);
-        line["p90"] = row.quantile(0.9);
-        line["p99"] = row.quantile(0.99);
-        line["max"] = row.max();
+        if (const auto values = row.quantiles(); !values.empty()) {
+            line["p50"] = values[0];
+            line["p90"] = values[1];
+            line["p99"] = values[2];
+            line["max"] = values[3];
+        }
         put_json(text, line);
     }
     return text;
@@ -226,10 +233,10 @@ std::string as_text(std::span<const Distribution> rows) {
     for (const Distribution& row : rows) {
         fmt::format_to(std::back_inserter(text), " {:<12}{:<26}{:>12}", row.place, row.name,
                        row.values->count());
-        for (const double value :
-             {row.quantile(0.5), row.quantile(0.9), row.quantile(0.99), row.max()})
+        const auto values = row.quantiles();
+        for (const double value : values)
             text += fmt::format("{:>10}", short_number(value));
-        text += fmt::format("  {}\n", row.unit);
+        text += fmt::format("{:{}}  {}\n", "", values.empty() ? 40 : 0, row.unit);
         expected += row.expected;
         lost += row.lost.value_or(0);
     }
