@@ -2,6 +2,7 @@
 // Metrics: their expressions, their files, and stat -M.
 #include "common/metric_table.hpp"
 
+#include "common/count_report.hpp"
 #include "common/metric_expression.hpp"
 #include "program.hpp"
 
@@ -137,6 +138,31 @@ TEST_CASE("stat --metric-only prints metrics alone") {
     CHECK_THAT(tool_output(tables.stat("-M clocks --metric-only")),
                ContainsSubstring("clocks \n") && ContainsSubstring(".000 \n"));
     tool_fails("stat -e dummy --metric-only --timeout 10ms", {"choose metrics by -M"});
+}
+
+TEST_CASE("A row of metrics that lacks CPUs says so", "[no-module]") {
+    const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0, 1, 2}));
+    const std::vector<tool::Column> columns{{.event = "cycles"}, {.event = "instructions"}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        columns, std::vector<tool::CountLayout::Lane>{{0, 0, 2}, {1, 0, 2}, {2, 0, 2}}, rows));
+    const tool::Metrics metrics(columns);
+    const std::array<std::uint64_t, 2> some{100, 200};
+    counts.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = some});
+    counts.add_up();
+    const auto line = [&](bool json, std::optional<std::string> separator) {
+        const metagroup::test::TempTree tree;
+        {
+            tool::Output output(tree.path("output"));
+            tool::make_metric_report(output, {rows, columns, metrics, "", "", "", ""}, json,
+                                     std::move(separator))
+                ->interval(1, counts);
+        }
+        return split(contents_of(tree.path("output")), '\n').back();
+    };
+    CHECK_THAT(line(false, std::nullopt), Catch::Matchers::EndsWith("2.000  (1 of 3 CPUs)"));
+    CHECK(line(false, ",") == "1.000000000,2.000,2");
+    CHECK(nlohmann::json::parse(line(true, std::nullopt)).at("counters-missing") == 2);
+    CHECK(nlohmann::json::parse(line(true, std::nullopt)).at("metrics").at("insn per cycle") == 2);
 }
 
 TEST_CASE("stat -v prints how long each event was counted") {

@@ -38,9 +38,10 @@ struct METAGROUP_API Count {
     /// False if the event was not counted in this time.
     [[nodiscard]] bool known() const noexcept { return counted > 0; }
     /// False if the count lacks some counters.
-    [[nodiscard]] bool complete() const noexcept { return whole() == counters; }
+    [[nodiscard]] bool complete() const noexcept { return missing() == 0; }
     /// Counters whose count is that of the whole time, or nearly.
     [[nodiscard]] std::uint32_t whole() const noexcept { return counted - partial; }
+    [[nodiscard]] std::uint32_t missing() const noexcept { return counters - whole(); }
     /// The number itself, if it is no estimate.
     [[nodiscard]] bool exact() const noexcept { return estimate == 0; }
     [[nodiscard]] double value() const noexcept { return static_cast<double>(count) + estimate; }

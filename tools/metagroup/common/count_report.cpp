@@ -79,11 +79,6 @@ struct Shown {
     std::optional<double> value;
 };
 
-// Counters that should have counted, and did not.
-std::uint32_t missing(const Count& count) {
-    return count.counters - count.whole();
-}
-
 double percent(const Count& count) {
     const double value = count.value();
     return value == 0 ? 0 : 100 * count.deviation / value;
@@ -325,14 +320,14 @@ class CsvReport final : public Report {
         } else {
             end_field();
         }
-        const bool lacks = event.supported && missing(count) > 0;
+        const bool lacks = event.supported && count.missing() > 0;
         if (count.offline > 0 || lacks) {
             end_field();
             fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), count.offline);
         }
         if (lacks) {
             end_field();
-            fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), missing(count));
+            fmt::format_to(std::back_inserter(text_), FMT_COMPILE("{}"), count.missing());
         }
         text_ += '\n';
     }
@@ -463,8 +458,8 @@ class JsonReport final : public Report {
         add(FMT_COMPILE(R"({},"pcnt-running":{})"), count.running, percent_running(event, count));
         if (count.deviation > 0) add(FMT_COMPILE(R"(,"variance":{})"), percent(count));
         if (count.offline > 0) add(FMT_COMPILE(R"(,"offline-time":{})"), count.offline);
-        if (event.supported && missing(count) > 0)
-            add(FMT_COMPILE(R"(,"counters-missing":{})"), missing(count));
+        if (event.supported && count.missing() > 0)
+            add(FMT_COMPILE(R"(,"counters-missing":{})"), count.missing());
         if (const auto metric = subject_.metrics.of(counts, place, column))
             add(FMT_COMPILE(R"(,"metric-value":{},"metric-unit":{})"), metric->value,
                 json_string(metric->unit));

@@ -36,6 +36,15 @@ class MetricReport : public Report {
     virtual std::string row(std::string_view time, double seconds, const Counts& counts,
                             std::size_t place) const = 0;
 
+    // The count of a place that lacks most CPUs: metrics are of those that have all.
+    static const Count& poorest(const Counts& counts, std::size_t place) {
+        std::size_t poorest = 0;
+        for (std::size_t column = 1; column < counts.columns().size(); ++column)
+            if (counts.at(place, column).missing() > counts.at(place, poorest).missing())
+                poorest = column;
+        return counts.at(place, poorest);
+    }
+
     std::optional<double> value(const Counts& counts, std::size_t place, std::size_t column) const {
         const auto metric = subject_.metrics.of(counts, place, column);
         return metric ? std::optional(metric->value) : std::nullopt;
@@ -93,7 +102,10 @@ class MetricText final : public MetricReport {
             const auto known = value(counts, place, column);
             text += cell(known ? fmt::format("{:.3f}", *known) : separator_ ? "" : "-", column);
         }
-        return text;
+        const Count& lacks = poorest(counts, place);
+        if (lacks.complete()) return text;
+        if (separator_) return text + fmt::format("{}", lacks.missing());
+        return text + fmt::format(" ({} of {} CPUs)", lacks.whole(), lacks.counters);
     }
 
     std::optional<std::string> separator_;
@@ -112,6 +124,8 @@ class MetricJson final : public MetricReport {
             line["metrics"][label(column)] =
                 known ? nlohmann::ordered_json(*known) : nlohmann::ordered_json();
         }
+        if (const Count& lacks = poorest(counts, place); !lacks.complete())
+            line["counters-missing"] = lacks.missing();
         return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     }
 };
