@@ -108,6 +108,17 @@ TEST_CASE("The total is that of all places, with what is missing") {
     CHECK(total.whole() == 2);
 }
 
+TEST_CASE("CPUs without a known place, as those that are offline, have a row of their own") {
+    const std::vector<metagroup::CpuPlace> sockets{{.socket = 0}, {}, {.socket = 1}};
+    const Aggregation rows(AggrMode::socket, CpuList::parse("0-2"), sockets);
+    REQUIRE(rows.places().size() == 3);
+    CHECK(rows.places()[0].name == "S0");
+    CHECK(rows.places()[1].name == "S1");
+    CHECK(rows.places()[2].name == "unknown");
+    CHECK(rows.index_of(1) == 2);
+    CHECK_THROWS(Aggregation(AggrMode::socket, CpuList({1}), sockets));
+}
+
 TEST_CASE("A ratio of a place is made of its own CPUs") {
     // CPU 1 lacks the second event.
     const std::vector<metagroup::CpuPlace> sockets{{.socket = 0}, {.socket = 0}, {.socket = 1}};
