@@ -7,31 +7,31 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <cstring>
 #include <memory>
-#include <metagroup/interruption.hpp>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/recording.hpp>
 #include <metagroup/stream.hpp>
 #include <metagroup/version.hpp>
-#include <mutex>
 #include <optional>
-#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "calls.hpp"
 #include "recording_table.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
 using namespace metagroup;
+using metagroup::python::check_signals;
 using metagroup::python::Column;
 using metagroup::python::Counts;
 using metagroup::python::RecordingTable;
+using metagroup::python::Shared;
+using metagroup::python::Unlocked;
 
 namespace {
 
@@ -99,93 +99,6 @@ py::array counts_of(const py::object& self, std::size_t group) {
     view.attr("setflags")("write"_a = false);
     return view;
 }
-
-// Runs the handlers of signals; the caller is without the interpreter's lock. Throws what they
-// raise, as KeyboardInterrupt.
-void check_signals() {
-    const py::gil_scoped_acquire mine;
-    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
-}
-
-// Serves threads in the order in which they came: one that reads in a loop keeps none waiting.
-class Queue {
-  public:
-    void lock() {
-        std::unique_lock lock(mutex_);
-        const std::uint64_t mine = next_++;
-        while (!changed_.wait_for(lock, kLook, [&] { return served_ == mine; })) {
-            lock.unlock();
-            try {
-                check_signals();
-            } catch (...) {
-                leave(mine);
-                throw;
-            }
-            lock.lock();
-        }
-    }
-    void unlock() {
-        const std::scoped_lock lock(mutex_);
-        serve_next();
-    }
-
-  private:
-    static constexpr auto kLook = std::chrono::milliseconds(50);
-
-    void leave(std::uint64_t number) {
-        const std::scoped_lock lock(mutex_);
-        left_.insert(number);
-        if (served_ == number) serve_next();
-    }
-    void serve_next() {
-        do
-            ++served_;
-        while (left_.erase(served_) > 0);
-        changed_.notify_all();
-    }
-
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    std::uint64_t next_ = 0;
-    std::uint64_t served_ = 0;
-    std::set<std::uint64_t> left_;  // without having been served
-};
-
-// Calls of the library run without the interpreter's lock, and signals end them.
-class Unlocked {
-    py::gil_scoped_release others_run_;
-    Interruption interruption_{&check_signals};
-};
-
-// An object of the library, which is for one thread at a time, for all threads of Python: they
-// wait for each other, and any of them may close the object.
-template <class Object>
-class Shared {
-  public:
-    explicit Shared(const char* closed) : closed_(closed) {}
-
-    void open(Object object) { object_.emplace(std::move(object)); }
-
-    // `call` must not touch objects of Python.
-    template <class Call>
-    auto use(const Call& call) {
-        const Unlocked unlocked;
-        const std::scoped_lock lock(queue_);
-        if (!object_) throw std::invalid_argument(closed_);
-        return call(*object_);
-    }
-
-    void close() {
-        const py::gil_scoped_release others_run;
-        const std::scoped_lock lock(queue_);
-        object_.reset();
-    }
-
-  private:
-    const char* closed_;
-    Queue queue_;
-    std::optional<Object> object_;
-};
 
 class Group {
   public:

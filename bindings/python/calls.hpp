@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: MIT
+// Calls of the library by threads of Python.
+#pragma once
+
+#include <pybind11/pybind11.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <metagroup/interruption.hpp>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace metagroup::python {
+
+namespace py = pybind11;
+
+// Runs the handlers of signals; the caller is without the interpreter's lock. Throws what they
+// raise, as KeyboardInterrupt.
+inline void check_signals() {
+    const py::gil_scoped_acquire mine;
+    if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+}
+
+// Serves threads in the order in which they came: one that reads in a loop keeps none waiting.
+class Queue {
+  public:
+    void lock() {
+        std::unique_lock lock(mutex_);
+        const std::uint64_t mine = next_++;
+        while (!changed_.wait_for(lock, kLook, [&] { return served_ == mine; })) {
+            lock.unlock();
+            try {
+                check_signals();
+            } catch (...) {
+                leave(mine);
+                throw;
+            }
+            lock.lock();
+        }
+    }
+    void unlock() {
+        const std::scoped_lock lock(mutex_);
+        serve_next();
+    }
+
+  private:
+    static constexpr auto kLook = std::chrono::milliseconds(50);
+
+    void leave(std::uint64_t number) {
+        const std::scoped_lock lock(mutex_);
+        left_.insert(number);
+        if (served_ == number) serve_next();
+    }
+    void serve_next() {
+        do
+            ++served_;
+        while (left_.erase(served_) > 0);
+        changed_.notify_all();
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::uint64_t next_ = 0;
+    std::uint64_t served_ = 0;
+    std::set<std::uint64_t> left_;  // without having been served
+};
+
+// Calls of the library run without the interpreter's lock, and signals end them.
+class Unlocked {
+    py::gil_scoped_release others_run_;
+    Interruption interruption_{&check_signals};
+};
+
+// An object of the library, which is for one thread at a time, for all threads of Python: they
+// wait for each other, and any of them may close the object.
+template <class Object>
+class Shared {
+  public:
+    explicit Shared(const char* closed) : closed_(closed) {}
+
+    void open(Object object) { object_.emplace(std::move(object)); }
+
+    // `call` must not touch objects of Python.
+    template <class Call>
+    auto use(const Call& call) {
+        const Unlocked unlocked;
+        const std::scoped_lock lock(queue_);
+        if (!object_) throw std::invalid_argument(closed_);
+        return call(*object_);
+    }
+
+    void close() {
+        const py::gil_scoped_release others_run;
+        const std::scoped_lock lock(queue_);
+        object_.reset();
+    }
+
+  private:
+    const char* closed_;
+    Queue queue_;
+    std::optional<Object> object_;
+};
+
+}  // namespace metagroup::python
