@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/recording.hpp>
@@ -22,15 +23,18 @@
 
 #include "calls.hpp"
 #include "recording_table.hpp"
+#include "sums.hpp"
 
 namespace py = pybind11;
 using namespace py::literals;
 using namespace metagroup;
 using metagroup::python::check_signals;
-using metagroup::python::Column;
-using metagroup::python::Counts;
+using metagroup::python::CountColumn;
+using metagroup::python::NumberColumn;
 using metagroup::python::RecordingTable;
 using metagroup::python::Shared;
+using metagroup::python::SweepSums;
+using metagroup::python::TableSums;
 using metagroup::python::Unlocked;
 
 namespace {
@@ -104,7 +108,8 @@ class Group {
   public:
     Group(const std::string& events, const std::optional<std::string>& cpus,
           const std::string& cgroup, const std::string& backend, bool quiet, bool skip_isolated,
-          bool start_disabled) {
+          bool start_disabled)
+        : of_cgroup_(!cgroup.empty()) {
         MetaGroup::Options options;
         if (cpus) options.cpus = CpuList::parse(*cpus);
         options.cgroup = cgroup;
@@ -136,6 +141,13 @@ class Group {
         auto sweep = std::make_unique<Sweep>(Sweep{records_, {}});
         use([&](MetaGroup& group) { group.read(sweep->snapshot); });
         return sweep;
+    }
+
+    // Of its snapshots.
+    std::unique_ptr<SweepSums> sums(const std::string& places) {
+        return use([&](const MetaGroup& group) {
+            return std::make_unique<SweepSums>(group, places, of_cgroup_, records_);
+        });
     }
 
     std::vector<std::vector<std::string>> events() {
@@ -185,6 +197,7 @@ class Group {
         throw std::invalid_argument("unknown backend '" + name + "': automatic, module or per_fd");
     }
 
+    bool of_cgroup_;
     Shared<MetaGroup> group_{"the meta-group is closed"};
     std::shared_ptr<const std::vector<std::vector<std::size_t>>> records_;
 };
@@ -201,7 +214,7 @@ class Sampling {
     // for each event of the largest group, and 0 where there is none.
     py::dict read(double timeout) {
         wait(duration(timeout));
-        std::vector<std::uint64_t> time, deadline, lost, counts;
+        std::vector<std::uint64_t> time, deadline, lost, enabled, running, counts;
         std::vector<std::int32_t> cpu, member;
         stream_.use([&](Stream& stream) {
             for (auto some = stream.read(); !some.empty(); some = stream.read())
@@ -210,6 +223,8 @@ class Sampling {
                         deadline.push_back(all.time_ns());
                         time.push_back(sample.time_ns());
                         lost.push_back(sample.lost());
+                        enabled.push_back(sample.time_enabled().value_or(sample.time_ns()));
+                        running.push_back(sample.time_running().value_or(enabled.back()));
                         cpu.push_back(sample.cpu());
                         member.push_back(static_cast<std::int32_t>(sample.index()));
                         for (std::size_t i = 0; i < columns_; ++i)
@@ -219,6 +234,7 @@ class Sampling {
         return py::dict(
             "deadline"_a = array_of(deadline), "time"_a = array_of(time), "cpu"_a = array_of(cpu),
             "member"_a = array_of(member), "lost"_a = array_of(lost),
+            "time_enabled"_a = array_of(enabled), "time_running"_a = array_of(running),
             "counts"_a = array_of(counts).reshape(
                 {static_cast<py::ssize_t>(time.size()), static_cast<py::ssize_t>(columns_)}));
     }
@@ -257,9 +273,10 @@ class Sampling {
 
 // The memory of a column, which ends with the array.
 template <typename Number>
-py::array given_away(Column<Number>& column) {
-    auto* const owner = new Column<Number>(std::move(column));
-    const py::capsule end(owner, [](void* gone) { delete static_cast<Column<Number>*>(gone); });
+py::array given_away(NumberColumn<Number>& column) {
+    auto* const owner = new NumberColumn<Number>(std::move(column));
+    const py::capsule end(owner,
+                          [](void* gone) { delete static_cast<NumberColumn<Number>*>(gone); });
     return py::array_t<Number>(static_cast<py::ssize_t>(owner->size()), owner->data(), end);
 }
 
@@ -275,17 +292,22 @@ py::dict read_recording(const std::string& path) {
             check_signals();
         }
     }
-    py::list events;
+    const auto given_column = [](CountColumn& column) {
+        return py::make_tuple(given_away(column.values), given_away(column.missing));
+    };
+    std::map<std::size_t, py::list> events;  // by leader
     for (std::size_t i = 0; i < recording.events().size(); ++i) {
         const RecordedEvent& event = recording.events()[i];
-        Counts& counts = table.events[i];
-        if (event.is_timer() || counts.values.size() == 0) continue;
-        events.append(py::make_tuple(event.name, event.leader, given_away(counts.values),
-                                     given_away(counts.missing)));
+        if (event.is_timer() || table.events[i].values.size() == 0) continue;
+        events[event.leader].append(py::make_tuple(event.name, given_column(table.events[i])));
     }
+    py::list groups;
+    for (const auto& [leader, of_group] : events)
+        groups.append(py::make_tuple(of_group, given_column(table.enabled[leader]),
+                                     given_column(table.running[leader])));
     return py::dict("times"_a = given_away(table.times),
                     "time_codes"_a = given_away(table.time_codes), "cpus"_a = table.cpus,
-                    "cpu_codes"_a = given_away(table.cpu_codes), "events"_a = events,
+                    "cpu_codes"_a = given_away(table.cpu_codes), "groups"_a = groups,
                     "lost"_a = table.lost, "period_ns"_a = recording.period_ns(),
                     "finished"_a = recording.finished(), "remarks"_a = recording.remarks());
 }
@@ -371,6 +393,20 @@ PYBIND11_MODULE(_metagroup, module) {
                                })
         .def("__enter__", [](const py::object& self) { return self; })
         .def("__exit__", [](Group& group, const py::args&) { group.close(); });
+
+    py::class_<SweepSums>(module, "Accumulator")
+        .def(py::init([](Group& group, const std::string& by) { return group.sums(by); }),
+             "group"_a, "by"_a = "all")
+        .def(
+            "add",
+            [](SweepSums& sums, const Sweep& sweep) { sums.add(sweep.snapshot, sweep.records); },
+            "snapshot"_a)
+        .def("sums", &SweepSums::sums);
+    py::class_<TableSums>(module, "TableSums")
+        .def(py::init<const TableSums::Groups&, const std::vector<int>&, const std::string&,
+                      std::pair<std::uint64_t, std::uint64_t>, std::optional<std::uint64_t>>())
+        .def("add", &TableSums::add)
+        .def("sums", &TableSums::sums);
 
     py::class_<Sampling>(module, "Stream")
         .def(py::init<Group&, double>(), "group"_a, "period"_a, py::keep_alive<1, 2>())

@@ -7,7 +7,7 @@
 
 namespace metagroup::python {
 
-void Counts::fill(std::size_t rows) {
+void CountColumn::fill(std::size_t rows) {
     if (values.size() == rows) return;
     while (missing.size() < values.size())
         missing.push(false);
@@ -17,7 +17,7 @@ void Counts::fill(std::size_t rows) {
     }
 }
 
-void Counts::put(std::size_t row, std::uint64_t count) {
+void CountColumn::put(std::size_t row, std::uint64_t count) {
     if (values.size() > row) {  // two samples of one time: the later one
         values.back() = count;
         return;
@@ -28,7 +28,10 @@ void Counts::put(std::size_t row, std::uint64_t count) {
 }
 
 RecordingTable::RecordingTable(Recording& recording)
-    : events(recording.events().size()), recording_(recording) {}
+    : events(recording.events().size()),
+      enabled(events.size()),
+      running(events.size()),
+      recording_(recording) {}
 
 bool RecordingTable::step() {
     const auto entry = recording_.next();
@@ -48,7 +51,9 @@ void RecordingTable::add(const RecordedEntry& sample) {
         if (const auto event = recording_.event_of(sample.payload->id(i).value()))
             values_.push_back({static_cast<std::uint32_t>(*event), sample.payload->value(i)});
     newest_ = std::max(newest_, sample.time_ns);
-    samples_.push_back({sample.time_ns, sample.cpu, begin, values_.size()});
+    const std::uint64_t on = sample.payload->time_enabled().value_or(sample.time_ns);
+    samples_.push_back({sample.time_ns, sample.cpu, sample.event, on,
+                        sample.payload->time_running().value_or(on), begin, values_.size()});
 }
 
 void RecordingTable::end_round(std::uint64_t complete) {
@@ -79,8 +84,11 @@ void RecordingTable::put(const Sample& sample) {
         time_codes.push(time);
         cpu_codes.push(cpu);
     }
+    const std::size_t row = cpu_codes.size() - 1;
+    enabled[sample.leader].put(row, sample.enabled);
+    running[sample.leader].put(row, sample.running);
     for (std::size_t i = sample.begin; i < sample.end; ++i)
-        events[values_[i].event].put(cpu_codes.size() - 1, values_[i].count);
+        events[values_[i].event].put(row, values_[i].count);
 }
 
 std::int16_t RecordingTable::code_of(int cpu) {
@@ -95,8 +103,9 @@ std::int16_t RecordingTable::code_of(int cpu) {
 
 void RecordingTable::finish() {
     end_round(UINT64_MAX);
-    for (Counts& counts : events)
-        if (counts.values.size() > 0) counts.fill(cpu_codes.size());
+    for (auto* const columns : {&events, &enabled, &running})
+        for (CountColumn& column : *columns)
+            if (column.values.size() > 0) column.fill(cpu_codes.size());
     const std::vector<int> by_code = cpus;
     std::ranges::sort(cpus);
     std::vector<std::int16_t> ranks;

@@ -15,17 +15,17 @@ namespace metagroup::python {
 
 /// Numbers in memory that grows without a copy, and that is only as large as what was written.
 template <typename Number>
-class Column {
+class NumberColumn {
   public:
-    Column() = default;
-    Column(Column&& other) noexcept { swap(other); }
-    Column& operator=(Column&& other) noexcept {
+    NumberColumn() = default;
+    NumberColumn(NumberColumn&& other) noexcept { swap(other); }
+    NumberColumn& operator=(NumberColumn&& other) noexcept {
         swap(other);
         return *this;
     }
-    Column(const Column&) = delete;
-    Column& operator=(const Column&) = delete;
-    ~Column() {
+    NumberColumn(const NumberColumn&) = delete;
+    NumberColumn& operator=(const NumberColumn&) = delete;
+    ~NumberColumn() {
         if (data_ != nullptr) ::munmap(data_, capacity_ * sizeof(Number));
     }
 
@@ -38,7 +38,7 @@ class Column {
     [[nodiscard]] Number& back() { return data_[size_ - 1]; }
 
   private:
-    void swap(Column& other) noexcept {
+    void swap(NumberColumn& other) noexcept {
         std::swap(data_, other.data_);
         std::swap(size_, other.size_);
         std::swap(capacity_, other.capacity_);
@@ -61,13 +61,13 @@ class Column {
 };
 
 /// The counts of one event. Rows without one have 0.
-struct Counts {
+struct CountColumn {
     void put(std::size_t row, std::uint64_t count);
     /// Up to that many rows.
     void fill(std::size_t rows);
 
-    Column<std::uint64_t> values;
-    Column<bool> missing;  ///< as many as values, or none if no count is missing
+    NumberColumn<std::uint64_t> values;
+    NumberColumn<bool> missing;  ///< as many as values, or none if no count is missing
 };
 
 class RecordingTable {
@@ -77,11 +77,13 @@ class RecordingTable {
     /// Adds the next entry. \return false at the end, when the table is complete.
     bool step();
 
-    Column<std::uint64_t> times;      ///< ascending, each once
-    Column<std::int32_t> time_codes;  ///< by row: index in `times`
-    std::vector<int> cpus;            ///< ascending
-    Column<std::int16_t> cpu_codes;   ///< by row: index in `cpus`
-    std::vector<Counts> events;       ///< by event
+    NumberColumn<std::uint64_t> times;      ///< ascending, each once
+    NumberColumn<std::int32_t> time_codes;  ///< by row: index in `times`
+    std::vector<int> cpus;                  ///< ascending
+    NumberColumn<std::int16_t> cpu_codes;   ///< by row: index in `cpus`
+    std::vector<CountColumn> events;        ///< by event
+    std::vector<CountColumn> enabled;       ///< by leader: ns; the time if the file has none
+    std::vector<CountColumn> running;       ///< by leader
     std::uint64_t lost = 0;
 
   private:
@@ -92,6 +94,8 @@ class RecordingTable {
     struct Sample {
         std::uint64_t time;
         std::int32_t cpu;
+        std::size_t leader;
+        std::uint64_t enabled, running;
         std::size_t begin, end;  // in values_
     };
     void add(const RecordedEntry& sample);

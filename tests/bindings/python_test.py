@@ -10,6 +10,7 @@ library of slow_calls.cpp.
 
 import errno
 import os
+import random
 import signal
 import struct
 import subprocess
@@ -26,6 +27,7 @@ import metagroup
 PROGRAM = sys.argv.pop(1)
 EVENTS = "{cpu-clock,context-switches}"
 BACKEND = os.environ.get("METAGROUP_BACKEND", "automatic")
+TIMES = ["time_enabled", "time_running"]
 
 
 def open_group(events=EVENTS, **options):
@@ -91,6 +93,61 @@ class Snapshots(unittest.TestCase):
             for get in (snapshot.counts, snapshot.enabled, snapshot.running):
                 with self.assertRaisesRegex(ValueError, "CPU 0 has no counts"):
                     get()
+
+
+class Sums(unittest.TestCase):
+    def test_they_are_those_of_all_snapshots(self):
+        with open_group() as group:
+            cpus = len(group.cpus())
+            for by in ("all", "cpu"):
+                sums = metagroup.Accumulator(group, by=by)
+                snapshots = []
+                for _ in range(3):
+                    snapshots.append(group.read())
+                    sums.add(snapshots[-1])
+                    time.sleep(0.05)
+                totals = sums.totals()
+                clocks = totals.xs("cpu-clock", level="event", drop_level=False) if by == "cpu" \
+                    else totals.loc[["cpu-clock"]]
+                counted = snapshots[-1].counts()[:, 0] - snapshots[0].counts()[:, 0]
+                self.assertEqual(clocks["count"].sum(), counted.sum())
+                self.assertEqual(clocks["counted"].sum(), cpus)
+                self.assertEqual(clocks["counters"].sum(), cpus)
+                self.assertEqual(len(clocks), 1 if by == "all" else cpus)
+
+    def test_a_reset_takes_nothing_away(self):
+        with open_group("cpu-clock", cpus="0") as group:
+            sums = metagroup.Accumulator(group)
+            for _ in range(2):
+                sums.add(group.read())
+                time.sleep(0.01)
+            before = sums.totals().loc["cpu-clock", "count"]
+            self.assertGreater(before, 0)
+            sums.add(group.read())
+            later = sums.totals().loc["cpu-clock", "count"]
+            group.reset()
+            sums.add(group.read())
+            self.assertEqual(sums.totals().loc["cpu-clock", "count"], later)
+            sums.add(group.read())
+            self.assertGreater(sums.totals().loc["cpu-clock", "count"], later)
+
+    def test_what_was_not_counted_is_missing_and_not_0(self):
+        with open_group(cpus="0", start_disabled=True) as group:
+            sums = metagroup.Accumulator(group)
+            for _ in range(2):
+                sums.add(group.read())
+            totals = sums.totals()
+            self.assertTrue(totals[["count", "value", "rate"]].isna().all(axis=None))
+            self.assertEqual(totals["counted"].tolist(), [0, 0])
+            self.assertEqual(totals["counters"].tolist(), [1, 1])
+
+    def test_snapshots_of_another_group_are_refused(self):
+        with open_group() as group, open_group("cpu-clock", cpus="0") as other:
+            sums = metagroup.Accumulator(group)
+            with self.assertRaisesRegex(ValueError, "another meta-group"):
+                sums.add(other.read())
+            with self.assertRaisesRegex(ValueError, "unknown places 'row'"):
+                metagroup.Accumulator(group, by="row")
 
 
 class Threads(unittest.TestCase):
@@ -246,7 +303,7 @@ class Errors(unittest.TestCase):
 
 class Frames(unittest.TestCase):
     def check(self, frame):
-        self.assertEqual(list(frame.columns), ["cpu-clock", "context-switches"])
+        self.assertEqual(list(frame.columns), ["cpu-clock", "context-switches", *TIMES])
         self.assertEqual(frame.index.names, ["time", "cpu"])
         by_cpu = frame["cpu-clock"].groupby(level="cpu")
         # Without the module an idle CPU may have few samples, or none: perf throttles its timers.
@@ -270,7 +327,8 @@ class Frames(unittest.TestCase):
     def test_groups_are_sampled_into_one_table(self):
         frame = metagroup.sample("{cpu-clock,page-faults},{page-faults,context-switches}", 0.3,
                                  backend=BACKEND)
-        names = ["cpu-clock", "page-faults", "page-faults (group 2)", "context-switches"]
+        names = ["cpu-clock", "page-faults", *TIMES, "page-faults (group 2)", "context-switches",
+                 *(f"{name} (group 2)" for name in TIMES)]
         self.assertEqual(list(frame.columns), names)
         for name in names:
             self.assertGreater(len(frame[name].dropna()), 10)
@@ -309,10 +367,12 @@ class File:
     def record(self, kind, contents=b""):
         self.data += struct.pack("<IHH", kind, 0, 8 + len(contents)) + contents
 
-    def sample(self, time, cpu, values, enabled=1):
-        """Values by identifier, the leader's first."""
+    def sample(self, time, cpu, values, enabled=None, running=None):
+        """Values by identifier, the leader's first. By default, they are of the whole time."""
+        enabled = time if enabled is None else enabled
+        running = enabled if running is None else running
         counts = b"".join(words(value, number) for number, value in values.items())
-        self.record(9, words(next(iter(values)), time, cpu, len(values), enabled, enabled) + counts)
+        self.record(9, words(next(iter(values)), time, cpu, len(values), enabled, running) + counts)
 
     def write(self, path):
         attr = struct.pack("<II5QQ", 0, 128, 0, 0, 1 << 16 | 4 | 1 << 7 | 16, 15, 1 << 18 | 1 << 25,
@@ -341,8 +401,8 @@ class Recordings(unittest.TestCase):
         file.write(self.path)
         frame = metagroup.read(self.path)
         self.assertFalse(frame.attrs["finished"])
-        self.assertEqual(frame.loc[(3000, 1)].tolist(), [3, 30])
-        self.assertEqual(frame.shape, (18, 2))
+        self.assertEqual(frame.loc[(3000, 1)].tolist(), [3, 30, 3000, 3000])
+        self.assertEqual(len(frame), 18)
 
     def test_each_whole_record_is_read_wherever_the_file_ends(self):
         file = File([[1, 2], [11, 12]])
@@ -388,10 +448,54 @@ class Recordings(unittest.TestCase):
 
     def test_rates_are_exact_and_leave_out_a_counter_that_went_back(self):
         file = File([[1]])
-        for tick, count in enumerate((2**63, 2**63 + 1000, 2**63 + 2000, 500, 1500)):
+        for tick, count in enumerate((2**60, 2**60 + 1000, 2**60 + 2000, 500, 1500)):
             file.sample((1 + tick) * 1_000_000, 0, {1: count})
         file.write(self.path)
         self.assertEqual(metagroup.rates(metagroup.read(self.path))["event 0"].tolist(), [1e6] * 3)
+
+    def test_rates_of_events_that_share_the_pmu_are_those_of_the_whole_time(self):
+        file = File([[1]], [[2]])
+        for tick in range(1, 50):
+            for number in (1, 2):
+                file.sample(tick * 1_000_000, 0, {number: tick * 1000}, tick * 1_000_000,
+                            tick * 1_000_000 // (2 * number))
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        rates = metagroup.rates(frame)
+        self.assertEqual(rates["event 0"].tolist(), [2e6] * 48)
+        self.assertEqual(rates["event 1"].tolist(), [4e6] * 48)
+        totals = metagroup.totals(frame)
+        self.assertEqual(totals["count"].tolist(), [48_000] * 2)
+        self.assertEqual(totals["value"].tolist(), [96_000, 192_000])
+        self.assertEqual(totals["rate"].tolist(), [2e6, 4e6])
+
+    def test_rates_without_the_times_of_the_events_are_an_error(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.write(self.path)
+        with self.assertRaisesRegex(ValueError, "'event 0' needs the columns time_enabled"):
+            metagroup.rates(metagroup.read(self.path)[["event 0"]])
+
+    def test_a_sum_says_of_how_many_cpus_it_is(self):
+        file = File([[1, 2]], [[11, 12]])
+        for tick in range(1, 10):
+            for cpu in (0, 1):
+                time = tick * 1_000_000
+                file.sample(time, cpu, {1 + cpu: 2**60 + tick})
+                # Never on the PMU of CPU 1.
+                file.sample(time, cpu, {11 + cpu: tick * (1 - cpu)}, time, time * (1 - cpu))
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        totals = metagroup.totals(frame)
+        self.assertEqual(totals["count"].tolist(), [16, 8])
+        self.assertEqual(totals["counted"].tolist(), [2, 1])
+        self.assertEqual(totals["counters"].tolist(), [2, 2])
+        self.assertEqual(totals["rate"].tolist(), [2000, 1000])
+        by_cpu = metagroup.totals(frame, by="cpu")
+        self.assertTrue(by_cpu.isna().loc[("CPU1", "event 1"), ["count", "value", "rate"]].all())
+        self.assertEqual(by_cpu.loc[("CPU0", "event 1"), "count"], 8)
+        with self.assertRaisesRegex(ValueError, "all and cpu"):
+            metagroup.totals(frame, by="core")
 
     def test_events_of_one_name_have_columns_of_their_own(self):
         file = File([[1], [11]], [[2], [12]])
@@ -401,8 +505,9 @@ class Recordings(unittest.TestCase):
         file.sample(1000, 0, {2: 3, 12: 4})
         file.write(self.path)
         frame = metagroup.read(self.path)
-        self.assertEqual(list(frame.columns), ["cycles", "event 1", "cycles (group 2)", "event 3"])
-        self.assertEqual(frame.loc[(1000, 0)].tolist(), [1, 2, 3, 4])
+        names = ["cycles", "event 1", "cycles (group 2)", "event 3"]
+        self.assertEqual([name for name in frame.columns if "time" not in name], names)
+        self.assertEqual(frame.loc[(1000, 0), names].tolist(), [1, 2, 3, 4])
 
     def test_what_cannot_be_read_is_said(self):
         file = File([[1]])
@@ -435,6 +540,120 @@ class Recordings(unittest.TestCase):
         other.join()
         # Python lets no thread wait longer than 5 ms for another one's Python code.
         self.assertTrue(any(begin + 0.01 < one < end - 0.01 for one in times))
+
+
+class Cpu:
+    """A group of two events on a CPU, as in accumulator_model_test.cpp: what it has counted, and
+    the truth about what its readings can say."""
+
+    def __init__(self, random, multiplexed):
+        self.random, self.multiplexed = random, multiplexed
+        self.rates = [random.randrange(1000) << random.choice((0, 0, 0, 24)) for _ in range(2)]
+        self.counts = [2**62 + 7, 9]
+        self.enabled = self.running = 500
+        self.last = None
+        self.online = self.on_pmu = True
+        self.back = False
+        self.count, self.whole, self.wall = [0, 0], [0, 0], [0, 0]
+        self.true_rates = [{}, {}]  # by time
+
+    def run(self, ns):
+        if self.random.randrange(8) == 0:
+            self.online = not self.online
+        if self.multiplexed:
+            self.on_pmu = self.random.randrange(3) > 0
+        if not self.online:
+            return
+        self.enabled += ns
+        if self.on_pmu:
+            self.running += ns
+            self.counts = [count + rate * ns for count, rate in zip(self.counts, self.rates)]
+
+    def reset(self):
+        if self.running > self.last["running"] and 0 not in self.last["counts"]:
+            self.counts = [0, 0]
+            self.back = True
+
+    def replace(self):
+        self.counts = [0, 0]
+        self.enabled = self.running = 0
+        self.last = None
+
+    def read(self, time):
+        last = self.last
+        waits = last and last["scaled"] != last["enabled"]
+        stood_still = last and not waits and self.enabled == last["enabled"]
+        counted = last and self.running > last["running"]
+        for i in range(2) if counted and not self.back else ():
+            whole = self.rates[i] * (self.enabled - last["scaled"])
+            self.count[i] += self.counts[i] - last["counts"][i]
+            self.whole[i] += whole
+            self.wall[i] += time - last["from"]
+            self.true_rates[i][time] = whole * 1e9 / (time - last["from"])
+        if not last or counted or stood_still:
+            self.last = {"counts": self.counts, "scaled": self.enabled, "from": time}
+        if counted:
+            self.back = False
+        self.last |= {"running": self.running, "enabled": self.enabled}
+
+
+class Model(unittest.TestCase):
+    def check(self, seed, path):
+        chance = random.Random(seed)
+        cpus = [Cpu(chance, seed % 2 == 1) for _ in range(chance.randint(1, 4))]
+        file = File([[1 + 10 * event + cpu for cpu in range(4)] for event in range(2)])
+        now = 1_000_000
+        for step in range(60):
+            for number, cpu in enumerate(cpus):
+                if step > 0 and chance.randrange(4) == 0:
+                    continue  # lost
+                if step > 0 and chance.randrange(20) == 0:
+                    cpu.replace()
+                elif step > 0 and chance.randrange(10) == 0:
+                    cpu.reset()
+                cpu.read(now)
+                file.sample(now, number, {1 + 10 * event + number: cpu.counts[event]
+                                          for event in range(2)}, cpu.enabled, cpu.running)
+            ns = chance.randint(1, 30_000)
+            now += ns
+            for cpu in cpus:
+                cpu.run(ns)
+        file.write(path)
+        frame = metagroup.read(path)
+        rates = metagroup.rates(frame)
+        totals = metagroup.totals(frame, by="cpu")
+        intervals = metagroup.totals(frame, by="cpu", interval=10e-6)
+        whole = metagroup.totals(frame)
+        for i in range(2):
+            event = f"event {i}"
+            for number, cpu in enumerate(cpus):
+                row = totals.loc[(f"CPU{number}", event)]
+                parts = intervals.xs((f"CPU{number}", event), level=("place", "event"))
+                found = rates[event].dropna()
+                found = found[found.index.get_level_values("cpu") == number]
+                self.assertEqual(found.index.get_level_values("time").tolist(),
+                                 list(cpu.true_rates[i]))
+                numpy.testing.assert_allclose(found, list(cpu.true_rates[i].values()), rtol=1e-9)
+                if cpu.wall[i] == 0:
+                    self.assertTrue(row[["count", "value", "rate"]].isna().all())
+                    self.assertEqual(row["counted"], 0)
+                    continue
+                self.assertEqual(row["count"], cpu.count[i])
+                self.assertEqual(parts["count"].sum(), cpu.count[i])
+                numpy.testing.assert_allclose(row["value"], cpu.whole[i], rtol=1e-9, atol=1e-6)
+                numpy.testing.assert_allclose(parts["value"].sum(), cpu.whole[i], rtol=1e-9,
+                                              atol=1e-6)
+                numpy.testing.assert_allclose(row["rate"], cpu.whole[i] * 1e9 / cpu.wall[i],
+                                              rtol=1e-9, atol=1e-6)
+            self.assertEqual(whole.loc[event, "counters"], len(cpus))
+            if whole.loc[event, "counted"] > 0:
+                self.assertEqual(whole.loc[event, "count"], sum(cpu.count[i] for cpu in cpus))
+
+    def test_figures_of_random_schedules_are_those_of_the_model(self):
+        with tempfile.TemporaryDirectory() as directory:
+            for seed in range(40):
+                with self.subTest(seed=seed):
+                    self.check(seed, os.path.join(directory, "perf.data"))
 
 
 if __name__ == "__main__":

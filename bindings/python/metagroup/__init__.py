@@ -18,7 +18,7 @@ waits for another CPU, for example one with interrupts off, goes on until that C
 """
 
 from ._metagroup import Error, MetaGroup, Snapshot, Stream, __version__
-from .frames import plot, rates, read, sample
+from .frames import Accumulator, plot, rates, read, sample, totals
 
-__all__ = ["Error", "MetaGroup", "Snapshot", "Stream", "__version__",
-           "plot", "rates", "read", "sample"]
+__all__ = ["Accumulator", "Error", "MetaGroup", "Snapshot", "Stream", "__version__",
+           "plot", "rates", "read", "sample", "totals"]

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: MIT
+// The library's sums for Python: of sweeps, and of the rows of a table.
+#pragma once
+
+#include <pybind11/numpy.h>
+#include <pybind11/pybind11.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <metagroup/accumulator.hpp>
+#include <metagroup/aggregation.hpp>
+#include <metagroup/counts.hpp>
+#include <metagroup/metagroup.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace metagroup::python {
+
+namespace py = pybind11;
+
+class SweepSums {
+  public:
+    /// `source` is of the sweeps that may be added. \throws std::invalid_argument if there are no
+    /// places of this name.
+    SweepSums(const MetaGroup& group, const std::string& places, bool of_cgroup,
+              std::shared_ptr<const void> source);
+
+    /// \throws std::invalid_argument if it is of another source.
+    void add(const SnapshotView& sweep, const std::shared_ptr<const void>& source);
+    /// By place and event.
+    py::dict sums();
+
+  private:
+    Aggregation rows_;
+    std::shared_ptr<const CountLayout> layout_;
+    Accumulator accumulator_;
+    Counts counts_;
+    std::shared_ptr<const void> source_;
+    std::uint64_t begin_ = 0;  // ns, of the first sweep
+    std::uint64_t end_ = 0;
+};
+
+class TableSums {
+  public:
+    template <typename Number>
+    using Array = py::array_t<Number, py::array::c_style | py::array::forcecast>;
+
+    using Groups = std::vector<std::vector<std::string>>;  ///< names of events
+
+    /// `extent` is from the first to the last time, `interval` is in ns.
+    TableSums(const Groups& groups, const std::vector<int>& cpus, const std::string& places,
+              std::pair<std::uint64_t, std::uint64_t> extent,
+              std::optional<std::uint64_t> interval);
+
+    /// The rows of a group in order of time; `counts` are by event. \return by row and event, the
+    /// events per second since the row before of the same CPU; NaN where that is not known.
+    py::array_t<double> add(std::size_t group, const Array<std::uint64_t>& times,
+                            const Array<std::int32_t>& cpus, const Array<std::uint64_t>& enabled,
+                            const Array<std::uint64_t>& running,
+                            const std::vector<Array<std::uint64_t>>& counts);
+    /// With the time of its end, the whole, or each interval.
+    py::list sums();
+
+  private:
+    std::map<int, std::size_t> ranks_;  // of CPUs
+    Aggregation rows_;
+    std::shared_ptr<const CountLayout> layout_;
+    Accumulator accumulator_;
+    Counts whole_;
+    std::pair<std::uint64_t, std::uint64_t> extent_;
+    std::optional<Intervals> intervals_;
+};
+
+}  // namespace metagroup::python
