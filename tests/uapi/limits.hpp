@@ -63,10 +63,21 @@ struct MaxRingKb : Setting {
     explicit MaxRingKb(int kb) : Setting("/sys/module/perf_metagroup/parameters/max_ring_kb", kb) {}
 };
 
-inline void set_memlock(rlim_t bytes) {
-    const rlimit limit{bytes, bytes};
-    if (::setrlimit(RLIMIT_MEMLOCK, &limit)) throw std::runtime_error("RLIMIT_MEMLOCK");
-}
+// RLIMIT_MEMLOCK of children, too. Users may not raise it: before 5.16 they have 64 KiB.
+class Memlock {
+  public:
+    explicit Memlock(rlim_t bytes) {
+        ::getrlimit(RLIMIT_MEMLOCK, &before_);
+        const rlimit limit{bytes, bytes};
+        REQUIRE(::setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
+    }
+    ~Memlock() { ::setrlimit(RLIMIT_MEMLOCK, &before_); }
+    Memlock(const Memlock&) = delete;
+    Memlock& operator=(const Memlock&) = delete;
+
+  private:
+    rlimit before_{};
+};
 
 inline constexpr std::size_t kRing = 64 * kRingPage;
 inline constexpr std::size_t kCharged = kRing + kRingPage;

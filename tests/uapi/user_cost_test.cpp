@@ -280,6 +280,7 @@ TEST_CASE_METHOD(NeedsStreams,
     // More than a ring, so that a part of the last one is the process's.
     const std::uint64_t kb = 132, memlock = 300 * 1024;
     const MaxRingKb limit(static_cast<int>(kb));
+    const Memlock memlock_limit(memlock);
     const auto groups = groups_for(kGroups);
     struct Result {
         std::size_t started, again, after_stop;
@@ -287,7 +288,6 @@ TEST_CASE_METHOD(NeedsStreams,
         long error, too_large;
     };
     const Result user = run_as(Identity::user, leaders_of(groups), [&](std::span<const int> fds) {
-        set_memlock(memlock);
         Result result{};
         {
             const Streams streams(fds);
@@ -315,7 +315,6 @@ TEST_CASE_METHOD(NeedsStreams,
     REQUIRE(user.too_large == -EPERM);
     for (const Identity identity : {Identity::root, Identity::monitor}) {
         const auto started = run_as(identity, leaders_of(groups), [&](std::span<const int> fds) {
-            set_memlock(memlock);
             return Streams(fds).running.size();
         });
         REQUIRE(started == kGroups);
