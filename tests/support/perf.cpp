@@ -150,17 +150,6 @@ void testpmu_set_counters(unsigned counters) {
     set_testpmu("counters", std::to_string(counters));
 }
 
-void testpmu_forget_groups() {
-    set_testpmu("largest_group", "0");
-}
-
-unsigned testpmu_largest_group() {
-    std::ifstream file(kTestpmuParameters + "largest_group");
-    unsigned events = 0;
-    if (!(file >> events)) throw std::runtime_error("metagroup_testpmu has no largest_group");
-    return events;
-}
-
 bool testpmu_idle_is_probed() {
     std::ifstream file(kTestpmuParameters + "idle_probed");
     bool probed = false;

@@ -85,9 +85,6 @@ struct TestpmuCounters {
     TestpmuCounters(const TestpmuCounters&) = delete;
     TestpmuCounters& operator=(const TestpmuCounters&) = delete;
 };
-// Events of the largest group that was put on metagroup_test since the former.
-void testpmu_forget_groups();
-unsigned testpmu_largest_group();
 
 // The tracepoint cpu_idle has a probe.
 bool testpmu_idle_is_probed();

@@ -2,8 +2,6 @@
 // Settings of the machine, which are as before at the end of a test.
 #pragma once
 
-#include <unistd.h>
-
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
@@ -11,11 +9,6 @@
 #include <utility>
 
 namespace metagroup::test {
-
-// The device is built into the kernel, and no module.
-inline bool is_built_in() {
-    return ::access("/sys/module/perf_metagroup/initstate", F_OK) != 0;
-}
 
 // A file of the kernel with one number.
 class Setting {

@@ -39,10 +39,6 @@ static unsigned int read_failures;
 module_param(read_failures, uint, 0600);
 MODULE_PARM_DESC(read_failures, "one read of a group in so many fails with EIO, at random; 0: none");
 
-static unsigned int largest_group;
-module_param(largest_group, uint, 0600);
-MODULE_PARM_DESC(largest_group, "events of the largest group that was put on the PMU");
-
 static bool backwards;
 module_param(backwards, bool, 0600);
 MODULE_PARM_DESC(backwards, "counts go back");
@@ -71,15 +67,11 @@ static void testpmu_stop(struct perf_event *event, int flags)
 	testpmu_update(event);
 }
 
-/* Of the group that is being put on the PMU. */
-static DEFINE_PER_CPU(unsigned int, group_size);
-
 static int testpmu_add(struct perf_event *event, int flags)
 {
 	if (this_cpu_read(counters_used) >= READ_ONCE(counters))
 		return -EAGAIN;
 	this_cpu_inc(counters_used);
-	this_cpu_inc(group_size);
 	if (flags & PERF_EF_START)
 		testpmu_start(event, flags);
 	return 0;
@@ -97,7 +89,6 @@ static DEFINE_PER_CPU(unsigned int, txn_flags);
 static void testpmu_start_txn(struct pmu *pmu, unsigned int flags)
 {
 	this_cpu_write(txn_flags, flags);
-	this_cpu_write(group_size, 0);
 }
 
 static void testpmu_cancel_txn(struct pmu *pmu)
@@ -110,7 +101,6 @@ static int testpmu_commit_txn(struct pmu *pmu)
 
 	if (this_cpu_read(txn_flags) == PERF_PMU_TXN_READ)
 		return failures && !(get_random_u32() % failures) ? -EIO : -READ_ONCE(read_error);
-	WRITE_ONCE(largest_group, max(largest_group, this_cpu_read(group_size)));
 	return 0;
 }
 

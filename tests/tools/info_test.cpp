@@ -132,9 +132,7 @@ TEST_CASE("Without the module info reports that, with the remedy", "[no-module]"
 TEST_CASE("With the module info shows its version, ABI, limits and features", "[module]") {
     const json module = report().at("module");
     CHECK(module.at("loaded") == true);
-    // Built into the kernel it has no version of its own.
-    const bool built_in = metagroup::test::is_built_in();
-    CHECK(module.at("version") == (built_in ? json() : json(METAGROUP_VERSION_STRING)));
+    CHECK(module.at("version") == METAGROUP_VERSION_STRING);
     CHECK(module.at("device-exists") == true);
     CHECK(module.at("device-permissions") == "0600 0:0");
     CHECK(module.at("abi") == 1);

@@ -123,7 +123,6 @@ TEST_CASE_METHOD(NeedsSets, "Another module shares its counters with the sets of
 }
 
 TEST_CASE_METHOD(NeedsSets, "The module cannot be unloaded while another one uses it") {
-    need_module();
     const Consumer consumer;
     REQUIRE(error_of(::syscall(SYS_delete_module, "perf_metagroup", O_NONBLOCK)) == EWOULDBLOCK);
     REQUIRE(Consumer::unload() == 0);

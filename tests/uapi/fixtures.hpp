@@ -91,10 +91,6 @@ inline void need_hardware() {
     if (!has_cycles()) SKIP("this machine has no hardware counters");
 }
 
-inline void need_module() {
-    if (is_built_in()) SKIP("the device is built into this kernel");
-}
-
 // Since Linux 6.15 a PMU can be unregistered while it has events.
 inline void need_revoked_events() {
     if (!kernel_revokes_events()) SKIP("this kernel keeps a PMU until its events are closed");

@@ -327,7 +327,6 @@ TEST_CASE_METHOD(NeedsSets, "A uevent is sent when a name comes, and when it goe
 }
 
 TEST_CASE_METHOD(NeedsSets, "The module cannot be removed while there is a name") {
-    need_module();
     const auto references = [] {
         int count = -1;
         std::ifstream("/sys/module/perf_metagroup/refcnt") >> count;

@@ -247,15 +247,6 @@ TEST_CASE_METHOD(NeedsSets,
         REQUIRE(frame.record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE_METHOD(
-    NeedsSets,
-    "The events of a set on a CPU are a group, where the kernel has groups of its own events") {
-    const std::vector<perf_event_attr> events = distinct(3, test_event());
-    testpmu_forget_groups();
-    const WholeSet set(events);
-    REQUIRE(testpmu_largest_group() == (is_built_in() ? 3 : 1));
-}
-
 TEST_CASE_METHOD(NeedsSets, "DETACH and the end of a handle release the events of a set") {
     const auto four = distinct(4, test_event());
     perf_event_attr other = four.back();
