@@ -21,10 +21,6 @@
 #include "device/copy.h"
 #include "device/handle.h"
 #include "device/ioctl.h"
-#include "device/ioctl_events.h"
-#include "device/ioctl_name.h"
-#include "device/ioctl_set.h"
-#include "device/ioctl_stream.h"
 #include "set/control.h"
 #include "quiet/quiet.h"
 #include "stream/stream.h"
@@ -357,8 +353,11 @@ long mg_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
 		return mg_ioctl_set_mode(handle, uarg);
 	case PERF_METAGROUP_IOC_SWEEP:
 		return mg_ioctl_sweep(handle, uarg);
+#if IS_ENABLED(CONFIG_PERF_METAGROUP_STREAM)
 	case PERF_METAGROUP_IOC_STREAM:
 		return mg_ioctl_stream(handle, uarg);
+#endif
+#if IS_ENABLED(CONFIG_PERF_METAGROUP_SET)
 	case PERF_METAGROUP_IOC_OPEN_SET:
 		return mg_ioctl_open_set(handle, uarg);
 	case PERF_METAGROUP_IOC_CONTROL:
@@ -373,6 +372,7 @@ long mg_ioctl(struct mg_handle *handle, unsigned int cmd, unsigned long arg)
 		return mg_ioctl_join(handle, uarg);
 	case PERF_METAGROUP_IOC_UNPUBLISH:
 		return mg_ioctl_unpublish(uarg);
+#endif
 	case PERF_METAGROUP_IOC_ENABLE:
 		return mg_ioctl_control(handle, PERF_EVENT_IOC_ENABLE, arg);
 	case PERF_METAGROUP_IOC_DISABLE:

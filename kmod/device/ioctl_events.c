@@ -13,7 +13,7 @@
 #include "device/copy.h"
 #include "device/copy_events.h"
 #include "device/handle.h"
-#include "device/ioctl_events.h"
+#include "device/ioctl.h"
 #include "set/follow.h"
 #include "set/replace.h"
 #include "set/set.h"

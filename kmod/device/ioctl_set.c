@@ -17,7 +17,7 @@
 #include "device/copy.h"
 #include "device/copy_events.h"
 #include "device/handle.h"
-#include "device/ioctl_set.h"
+#include "device/ioctl.h"
 #include "set/control.h"
 #include "set/follow.h"
 #include "set/set.h"

@@ -12,7 +12,7 @@
 #include "core/limit.h"
 #include "device/copy.h"
 #include "device/handle.h"
-#include "device/ioctl_stream.h"
+#include "device/ioctl.h"
 #include "stream/stream.h"
 
 static bool mg_stream_is_valid(const struct perf_metagroup_stream *arg)
