@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <metagroup/detail/own_timer.hpp>
 #include <metagroup/stream.hpp>
 #include <span>
 #include <vector>
 
 #include "backend.hpp"
-#include "own_timer.hpp"
 
 namespace metagroup::detail {
 

@@ -4,12 +4,12 @@
 #include <cstring>
 #include <metagroup/device.hpp>
 #include <metagroup/published_set.hpp>
+#include <metagroup/suggestion.hpp>
 #include <stdexcept>
 #include <utility>
 
 #include "format.hpp"
 #include "ioctl.hpp"
-#include "suggestion.hpp"
 #include "system.hpp"
 
 namespace metagroup {
@@ -24,7 +24,7 @@ std::string similar_sets(const std::string& name) {
     std::vector<std::string> names;
     for (PublishedSet& set : published_sets())
         names.push_back(std::move(set.name));
-    return detail::did_you_mean(name, names, "see \"metagroup set list\" for what there is");
+    return did_you_mean(name, names, "see \"metagroup set list\" for what there is");
 }
 
 [[noreturn]] void fail_name(Call call, int error, const char* verb, const std::string& name) {

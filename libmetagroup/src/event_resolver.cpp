@@ -7,12 +7,12 @@
 #include <cctype>
 #include <charconv>
 #include <iterator>
+#include <metagroup/suggestion.hpp>
 #include <utility>
 
 #include "diagnostics.hpp"
 #include "event_sources.hpp"
 #include "format.hpp"
-#include "suggestion.hpp"
 
 namespace metagroup::detail {
 namespace {

@@ -8,10 +8,10 @@
 #include <array>
 #include <charconv>
 #include <filesystem>
+#include <metagroup/suggestion.hpp>
 #include <system_error>
 
 #include "format.hpp"
-#include "suggestion.hpp"
 
 namespace metagroup::detail {
 namespace {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <exception>
 #include <iterator>
+#include <metagroup/suggestion.hpp>
 
 #include "event_sources.hpp"
 #include "format.hpp"
-#include "suggestion.hpp"
 
 namespace metagroup {
 
@@ -13,7 +13,7 @@ std::vector<KnownEvent> known_events() {
 }
 
 std::vector<std::string> similar_events(std::string_view word) {
-    return detail::similar_words(word, detail::event_names({}));
+    return similar_words(word, detail::event_names({}));
 }
 
 namespace detail {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <metagroup/detail/own_timer.hpp>
 #include <metagroup/recording.hpp>
 #include <optional>
 #include <string>
@@ -13,7 +14,6 @@
 #include <vector>
 
 #include "fields.hpp"
-#include "own_timer.hpp"
 #include "recording_layout.hpp"
 
 namespace metagroup::detail {

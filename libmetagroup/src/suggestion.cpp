@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: MIT
-#include "suggestion.hpp"
+#include <metagroup/suggestion.hpp>
 
 #include <algorithm>
 #include <cctype>
 #include <utility>
 
-namespace metagroup::detail {
+namespace metagroup {
 namespace {
 
 char lower(char c) {
@@ -89,4 +89,4 @@ std::string did_you_mean(std::string_view word, std::span<const std::string> can
     return "did you mean " + list + '?';
 }
 
-}  // namespace metagroup::detail
+}  // namespace metagroup

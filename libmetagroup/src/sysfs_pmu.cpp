@@ -6,10 +6,10 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <metagroup/suggestion.hpp>
 
 #include "event_sources.hpp"
 #include "format.hpp"
-#include "suggestion.hpp"
 
 namespace metagroup::detail {
 namespace {

@@ -37,7 +37,6 @@ using tool::AggrMode;
 using tool::Columns;
 using tool::entry;
 using tool::fold;
-using tool::Histogram;
 using tool::short_number;
 using tool::Signals;
 using tool::Ticker;
@@ -52,33 +51,6 @@ TEST_CASE("CPUs are late if they come online while all that were online are coun
     CHECK(all.message().find("CPU") == (all.among().empty() ? std::string::npos : 0));
 }
 
-TEST_CASE("A histogram without values is all zero", "[no-module]") {
-    const Histogram histogram;
-    REQUIRE(histogram.quantile(0.5) == 0);
-    REQUIRE(histogram.max() == 0);
-}
-TEST_CASE("Small values are kept exactly", "[no-module]") {
-    Histogram histogram;
-    for (std::uint64_t value = 1; value <= 31; ++value)
-        histogram.add(value);
-    REQUIRE(histogram.quantile(0.5) == 16);
-    REQUIRE(histogram.quantile(1) == 31);
-}
-TEST_CASE("Quantiles of large values are off by less than one part in 64", "[no-module]") {
-    Histogram histogram;
-    for (std::uint64_t value = 1; value <= 100'000; ++value)
-        histogram.add(value * 1000);
-    for (const double part : {0.01, 0.5, 0.9, 0.99}) {
-        CAPTURE(part);
-        REQUIRE(static_cast<double>(histogram.quantile(part)) ==
-                Catch::Approx(part * 1e8).epsilon(1.0 / 64));
-    }
-}
-TEST_CASE("The largest number fits into a histogram", "[no-module]") {
-    Histogram histogram;
-    histogram.add(UINT64_MAX);
-    REQUIRE(histogram.quantile(0.5) == UINT64_MAX);
-}
 TEST_CASE("A ratio needs both events, with the same modifiers", "[no-module]") {
     const tool::Metrics metrics({{.event = "cycles"},
                                  {.event = "instructions"},
@@ -98,14 +70,6 @@ TEST_CASE("Clocks are known by what they are, whatever their name", "[no-module]
     CHECK(is_clock("task-clock:u"));
     CHECK(is_clock("software/config=0/"));
     CHECK_FALSE(is_clock("software/config=2,name=cpu-clock/"));
-}
-TEST_CASE("Quantiles of equal values are as often too low as too high", "[no-module]") {
-    Histogram histogram;
-    for (int i = 0; i < 10; ++i)
-        histogram.add(10'000'000);
-    histogram.add(11'000'000);
-    CHECK(static_cast<double>(histogram.quantile(0.5)) == Catch::Approx(1e7).epsilon(1.0 / 64));
-    CHECK(histogram.quantile(1) == 11'000'000);
 }
 TEST_CASE("Ticks stay on their grid when one comes late", "[no-module]") {
     const Signals signals{SIGUSR1};

@@ -2,10 +2,10 @@
 #include "metagroup/error.hpp"
 
 #include <linux/perf_metagroup.h>
+#include <metagroup/suggestion.hpp>
 
 #include "diagnostics.hpp"
 #include "helpers.hpp"
-#include "suggestion.hpp"
 
 using namespace metagroup::detail;
 using namespace metagroup::test;

@@ -4,12 +4,12 @@
 #include <csignal>
 #include <fstream>
 #include <map>
+#include <metagroup/detail/own_timer.hpp>
 #include <metagroup/recording.hpp>
 #include <metagroup/recording_writer.hpp>
 #include <random>
 
 #include "helpers.hpp"
-#include "own_timer.hpp"
 #include "support/synthetic_stream.hpp"
 #include "support/temp_tree.hpp"
 

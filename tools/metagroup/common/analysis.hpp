@@ -61,7 +61,7 @@ struct Distribution {
     std::string name;
     std::string_view unit;
     double factor = 1;
-    const Histogram* values = nullptr;
+    const metagroup::Histogram* values = nullptr;
     std::optional<std::uint64_t> lost;  // samples of the place
     std::uint64_t expected = 0;         // with the lost ones
 
@@ -147,8 +147,8 @@ class Analysis {
     std::map<std::uint64_t, Span> deadlines_;  // that are not complete
     // By place and figure. Behind the last figure: the lateness, or without common deadlines the
     // time between two samples.
-    std::map<std::pair<std::size_t, std::size_t>, Histogram> histograms_;
-    Histogram skew_;
+    std::map<std::pair<std::size_t, std::size_t>, metagroup::Histogram> histograms_;
+    metagroup::Histogram skew_;
     std::uint64_t newest_ = 0;              // ns
     std::uint64_t complete_ = 0;            // ns; no later entry is older
     std::map<std::size_t, Losses> losses_;  // by place

@@ -15,15 +15,14 @@
 #include <metagroup/error.hpp>
 #include <metagroup/event_group.hpp>
 #include <metagroup/event_spec.hpp>
+#include <metagroup/suggestion.hpp>
 #include <stdexcept>
 #include <string_view>
-
-#include "suggestion.hpp"
 
 namespace tool {
 namespace {
 
-using metagroup::detail::did_you_mean;
+using metagroup::did_you_mean;
 using std::chrono::nanoseconds;
 
 struct Unit {

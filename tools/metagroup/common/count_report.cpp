@@ -151,7 +151,7 @@ class TextReport final : public Report {
             us(overhead.duration.quantile(0.99)), us(overhead.skew.quantile(0.5)));
         if (overhead.deadlines > 0) print("\n {} deadlines of a stream", overhead.deadlines);
         print("\n {:.2f} % of one CPU used", 100 * overhead.cpu_use);
-        if (const Histogram& late = overhead.lateness; late.count() > 0) {
+        if (const metagroup::Histogram& late = overhead.lateness; late.count() > 0) {
             print("; ticks missed: {}; timer lateness {:.1f} us (p50), {:.1f} (p99), {:.1f} (max)",
                   overhead.missed, us(late.quantile(0.5)), us(late.quantile(0.99)), us(late.max()));
         }
@@ -345,7 +345,7 @@ class CsvReport final : public Report {
 
 using Json = nlohmann::ordered_json;
 
-Json quantiles(const Histogram& histogram) {
+Json quantiles(const metagroup::Histogram& histogram) {
     return {{"p50", histogram.quantile(0.5)},
             {"p99", histogram.quantile(0.99)},
             {"max", histogram.max()}};

@@ -11,12 +11,12 @@
 #include <filesystem>
 #include <fstream>
 #include <metagroup/error.hpp>
+#include <metagroup/suggestion.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
 #include "common/command_line.hpp"
-#include "suggestion.hpp"
 
 namespace tool {
 namespace {
@@ -125,7 +125,7 @@ std::vector<const MetricDefinition*> MetricTable::find(const std::string& names)
         if (found.size() == before)
             throw std::invalid_argument(fmt::format(
                 "unknown metric \"{}\"; {}", name,
-                metagroup::detail::did_you_mean(name, known, "\"metagroup list -M\" shows all")));
+                metagroup::did_you_mean(name, known, "\"metagroup list -M\" shows all")));
     }
     return found;
 }

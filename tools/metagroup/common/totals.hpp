@@ -2,12 +2,10 @@
 // The figures beside counts, and the cost of counting.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bit>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <metagroup/histogram.hpp>
 #include <metagroup/snapshot.hpp>
 #include <metagroup/stream.hpp>
 #include <optional>
@@ -92,40 +90,6 @@ class CpuUse {
     std::chrono::nanoseconds used_ = cpu_time();
 };
 
-// Quantiles of any number of values in constant memory, exact to one part in 64.
-class Histogram {
-  public:
-    void add(std::uint64_t value) {
-        ++buckets_[bucket(value)];
-        ++count_;
-        min_ = std::min(min_, value);
-        max_ = std::max(max_, value);
-    }
-    std::uint64_t count() const { return count_; }
-    // The middle of the bucket below which this part (0 to 1) of all values lies; 0 if there are
-    // none.
-    std::uint64_t quantile(double part) const;
-    std::uint64_t max() const { return max_; }
-
-  private:
-    // Each power of two has this many buckets.
-    static constexpr std::size_t kStepBits = 5;
-    static constexpr std::size_t kSteps = 1U << kStepBits;
-
-    // Values below kSteps have a bucket each; for larger ones the highest bits select it.
-    static std::size_t bucket(std::uint64_t value) {
-        if (value < kSteps) return value;
-        const std::size_t shift = static_cast<std::size_t>(std::bit_width(value)) - kStepBits - 1;
-        return (shift + 1) * kSteps + ((value >> shift) - kSteps);
-    }
-    static std::uint64_t middle(std::size_t bucket);
-
-    std::array<std::uint64_t, (64 - kStepBits + 1) * kSteps> buckets_{};
-    std::uint64_t count_ = 0;
-    std::uint64_t min_ = UINT64_MAX;
-    std::uint64_t max_ = 0;
-};
-
 // Times in nanoseconds.
 struct Overhead {
     void add_sweep(const metagroup::SnapshotView& snapshot) {
@@ -135,12 +99,12 @@ struct Overhead {
     void add_deadline(const metagroup::Deadline& deadline);
     std::uint64_t sweeps() const { return duration.count(); }
 
-    Histogram duration;           // of sweeps
-    Histogram skew;               // newest minus oldest record of a sweep or deadline
-    Histogram lateness;           // of ticks, or of samples
-    std::uint64_t missed = 0;     // ticks, or samples
-    std::uint64_t deadlines = 0;  // of a stream
-    double cpu_use = 0;           // share of one CPU, 0 to 1
+    metagroup::Histogram duration;  // of sweeps
+    metagroup::Histogram skew;      // newest minus oldest record of a sweep or deadline
+    metagroup::Histogram lateness;  // of ticks, or of samples
+    std::uint64_t missed = 0;       // ticks, or samples
+    std::uint64_t deadlines = 0;    // of a stream
+    double cpu_use = 0;             // share of one CPU, 0 to 1
 };
 
 }  // namespace tool

@@ -298,7 +298,7 @@ int Record::run() {
     return child_ ? child_->wait() : 0;
 }
 
-std::string quantiles(const Histogram& times) {
+std::string quantiles(const metagroup::Histogram& times) {
     const auto show = [](std::uint64_t ns) {
         return with_unit(nanoseconds(static_cast<nanoseconds::rep>(ns)));
     };

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <metagroup/detail/own_timer.hpp>
 #include <metagroup/records.hpp>
 #include <span>
 #include <unordered_map>
@@ -16,7 +17,6 @@
 #include <vector>
 
 #include "common/totals.hpp"
-#include "own_timer.hpp"
 
 namespace tool {
 
@@ -87,9 +87,9 @@ class Timing {
     // Samples of no member.
     std::uint64_t unknown() const { return unknown_; }
     // From a deadline to its sample, ns.
-    const Histogram& lateness() const { return lateness_; }
+    const metagroup::Histogram& lateness() const { return lateness_; }
     // From the first sample of a deadline to the last, ns.
-    const Histogram& skew() const { return skew_; }
+    const metagroup::Histogram& skew() const { return skew_; }
 
   private:
     using OwnTimer = metagroup::detail::OwnTimer;
@@ -169,8 +169,8 @@ class Timing {
     std::uint64_t lost_at_end_ = 0;
     std::uint64_t unknown_ = 0;
     std::uint64_t newest_;  // sample, ns
-    Histogram lateness_;
-    Histogram skew_;
+    metagroup::Histogram lateness_;
+    metagroup::Histogram skew_;
     std::uint64_t mask_;
     std::vector<Deadline> deadlines_;                   // the latest, by number & mask_
     std::unordered_map<std::uint64_t, State> members_;  // by identifier
