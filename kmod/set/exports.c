@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The calls for other modules, in include/linux/perf_metagroup.h. A meta-group has one
- * set, which follows CPU hotplug.
+ * The interface for other modules, include/linux/perf_metagroup.h. Each meta-group has
+ * one set, which follows CPU hotplug.
  */
 #include <linux/cpumask.h>
 #include <linux/cred.h>
@@ -20,14 +20,14 @@
 #include "set/follow.h"
 #include "set/set.h"
 
-/* The counts of a payload are one behind the other, after their number and the times. */
+/* A payload is the number of events, the two times, and the counts one after another. */
 #define MG_EXPORTS_FORMAT	(PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | \
 				 PERF_FORMAT_TOTAL_TIME_RUNNING)
 
 /**
- * struct perf_metagroup - a meta-group of a module
+ * struct perf_metagroup - a meta-group that another module has created
  * @group:	the meta-group; constant
- * @follow:	opens its events anew when a CPU comes online; constant
+ * @follow:	reopens its events when a CPU comes online; constant
  */
 struct perf_metagroup {
 	struct mg_group *group;
@@ -40,7 +40,7 @@ static int mg_exports_open(struct mg_group *group, struct mg_set *set,
 	cpumask_var_t mask;
 	int err;
 
-	/* That of present CPUs may change. */
+	/* A copy, because cpu_present_mask may change. */
 	if (!alloc_cpumask_var(&mask, GFP_KERNEL))
 		return -ENOMEM;
 	cpumask_and(mask, cpus ?: cpu_present_mask, cpu_possible_mask);
@@ -81,13 +81,13 @@ static int mg_exports_open_attrs(struct mg_group *group, const struct perf_event
 
 /**
  * perf_metagroup_create - open events on many CPUs, all or none
- * @attrs:	what they count: the fields that PERF_METAGROUP_IOC_OPEN_SET uses
+ * @attrs:	what the events count; the fields that PERF_METAGROUP_IOC_OPEN_SET uses
  * @nr_events:	entries of @attrs, 1 to PERF_METAGROUP_MAX_SET_EVENTS
- * @cpus:	the CPUs; NULL for all that are present
+ * @cpus:	the CPUs; NULL for all present CPUs
  *
- * The events are opened with the credentials of the kernel, whatever those of the current
- * task are. They count from 0 when this returns. CPUs that are offline begin to count when
- * they come online, but one CPU must be online.
+ * The events are opened with the credentials of the kernel, not of the current task, and
+ * count from 0 when this function returns. Offline CPUs start to count when they come
+ * online. At least one CPU must be online.
  *
  * Context: Process context, may sleep; not in a workqueue with WQ_MEM_RECLAIM, and
  * cpu_hotplug_lock is not held.
@@ -153,10 +153,10 @@ static void mg_exports_call(const struct mg_group *group, const struct mg_member
 }
 
 /**
- * perf_metagroup_sweep - read all CPUs, with one broadcast
+ * perf_metagroup_sweep - read all CPUs with one broadcast
  * @metagroup:	the meta-group
- * @func:	called for each CPU afterwards, in the order of their numbers; must not call
- *		functions for @metagroup, and what it is given ends with it
+ * @func:	called after the broadcast for each CPU, in ascending order; must not call
+ *		functions for @metagroup; its argument is valid only during the call
  * @data:	passed to @func
  *
  * Context: Process context, may sleep.
@@ -182,7 +182,7 @@ static int mg_exports_read(const struct mg_member *member, int cpu, u64 *counts)
 {
 	const struct mg_counter *counter = member->counter;
 	struct perf_event_context *ctx = mg_plan_lock(member->plan);
-	/* Scratch, which only this CPU uses while it is online. */
+	/* Scratch memory that only this CPU uses while it is online. */
 	u64 *payload = member->view->payload;
 	u32 status;
 	int ret;
@@ -200,13 +200,13 @@ static int mg_exports_read(const struct mg_member *member, int cpu, u64 *counts)
 }
 
 /**
- * perf_metagroup_read_this_cpu - read the events of the CPU that calls
+ * perf_metagroup_read_this_cpu - read the events of the current CPU
  * @metagroup:	the meta-group
- * @counts:	result: an entry for each event
+ * @counts:	result: one entry for each event
  *
  * Context: Any but NMI; ctx->lock of perf is not held. Takes mg_cpu.lock and ctx->lock.
- * Return: 0; -ENODEV if the CPU is none of @metagroup; -ENODATA if its events do not
- * count.
+ * Return: 0; -ENODEV if @metagroup does not have this CPU; -ENODATA if its events are
+ * not counting.
  */
 int perf_metagroup_read_this_cpu(struct perf_metagroup *metagroup, u64 *counts)
 {
@@ -229,7 +229,7 @@ EXPORT_SYMBOL_GPL(perf_metagroup_read_this_cpu);
  * perf_metagroup_destroy - close the events
  * @metagroup:	no other user is left; or NULL
  *
- * Context: Process context, may sleep; as perf_metagroup_create().
+ * Context: As for perf_metagroup_create().
  */
 void perf_metagroup_destroy(struct perf_metagroup *metagroup)
 {

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Perf meta-groups for other modules: the same events on many CPUs, which are opened,
- * read and closed together. The counters are shared with all others that count the
- * same, in user space or in the kernel.
+ * Perf meta-groups for other modules: open, read and close the same events on many CPUs
+ * together. The counters are shared with all users that count the same events, in user
+ * space or in the kernel.
  *
- * A module that uses this keeps perf_metagroup.ko loaded; examples/kernel/ has one. The
- * functions are described in exports.c.
+ * A module that uses these functions keeps perf_metagroup.ko loaded; see examples/kernel/
+ * for an example. The functions are described in exports.c.
  */
 #ifndef _LINUX_PERF_METAGROUP_H
 #define _LINUX_PERF_METAGROUP_H
@@ -18,13 +18,13 @@ struct perf_event_attr;
 struct perf_metagroup;
 
 /**
- * struct perf_metagroup_counts - what the events of one CPU have counted
+ * struct perf_metagroup_counts - counts of the events of one CPU
  * @cpu:	the CPU
- * @status:	PERF_METAGROUP_OK; PERF_METAGROUP_IDLE and others as in a record. The
- *		counts of a CPU that is OFFLINE are those that it had before
- * @time:	when it was read, CLOCK_MONOTONIC in ns
- * @enabled:	ns since the events were opened
- * @running:	ns of them during which the first event counted
+ * @status:	PERF_METAGROUP_OK or another status of struct perf_metagroup_record. If it
+ *		is OFFLINE, the counts are those from before the CPU went offline
+ * @time:	when the events were read, CLOCK_MONOTONIC in ns
+ * @enabled:	ns for which the first event was enabled
+ * @running:	ns for which the first event counted
  * @counts:	counts, in the order of the attrs; NULL if @status is STALE or ERROR
  */
 struct perf_metagroup_counts {

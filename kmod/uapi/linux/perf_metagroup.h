@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * Perf meta-groups: the counters of many CPUs with one read().
+ * Perf meta-groups: read the counters of many CPUs with one read().
  *
  *   int mg = open("/dev/perf_metagroup", O_RDWR | O_CLOEXEC);
  *   ioctl(mg, PERF_METAGROUP_IOC_ATTACH, &attach);   // perf fds of leaders
  *   read(mg, buf, size);                             // one sweep
  *
- * Each open() creates an empty meta-group. A member of it is the leader of a perf
+ * Each open() creates an empty meta-group. A member is either the leader of a perf
  * event group, opened with cpu >= 0 and pid == -1, or one CPU of a set, whose events
  * the module opens itself. A sweep brings all members up to date with one broadcast
  * and returns what read(2) of each leader would have returned. See
@@ -19,15 +19,15 @@
  * layout is the same for 32-bit and 64-bit callers.
  *
  * Each ioctl may fail with
- *   EFAULT  a pointer does not lead to accessible memory
- *   EINVAL  size too small, unknown flag or value, reserved field not 0
+ *   EFAULT  an address refers to inaccessible memory
+ *   EINVAL  size too small, unknown flag or value, or reserved field not 0
  *   E2BIG   size too large, or nonzero fields that this kernel does not know
  *   EINTR   a signal arrived while waiting for another sweep or change, or
  *           because of max_sweep_rate
- *   ENOTTY  unknown command, or of a feature that INFO does not show
+ *   ENOTTY  unknown command, or one of a feature that INFO does not report
  *
- * and those that interrupt CPUs (SWEEP, CONTROL, ENABLE, DISABLE, RESET, OPEN_SET,
- * SET_EVENTS, JOIN, DETACH, and STREAM to start one) with
+ * Ioctls that interrupt CPUs (SWEEP, CONTROL, ENABLE, DISABLE, RESET, OPEN_SET,
+ * SET_EVENTS, JOIN, DETACH, and STREAM to start one) may also fail with
  *
  *   EAGAIN  O_NONBLOCK is set, and the CPUs would exceed max_sweep_rate
  */
@@ -58,7 +58,7 @@
  *               record.frame
  *
  * Both return the whole snapshot or fail. A failed read loses nothing, because
- * counts are cumulative. readv(2) reads each of its buffers by itself. The file
+ * counts are cumulative. readv(2) does a separate read for each buffer. The file
  * has no position: lseek(2) and pread(2) fail with ESPIPE.
  *
  * read(2) returns 0 in RAW format if there is no payload. It fails with
@@ -74,7 +74,7 @@
  * and, only in RAW format, where a FRAMED record would be STALE, with
  *
  *   ENOMEM  an event group grew, and there was no memory for it
- *   EAGAIN  a member grew, or was moved to another CPU, at each attempt
+ *   EAGAIN  a member grew, or was moved to another CPU, during each attempt
  *   other   the error that read(2) of the member returns
  */
 #define PERF_METAGROUP_FORMAT_RAW	0
@@ -119,22 +119,22 @@
 /*
  * Status of a member.
  *
- * OK        counting; the payload is as of perf_metagroup_record.time
- * INACTIVE  enabled, but not on the PMU now: other events have the counters, or
- *           the cgroup does not run on that CPU; the payload is complete
+ * OK        counting; the payload was read at perf_metagroup_record.time
+ * INACTIVE  enabled, but not on the PMU now: other events use the counters, or
+ *           the cgroup is not running on that CPU; the payload is complete
  * OFF       disabled; the payload is complete
- * ERROR     a pinned event that could not be put on the PMU; no payload. All events
- *           of a set are pinned, and one is enough
- * OFFLINE   its CPU went offline, which dissolves event groups for good, also
- *           when the CPU comes back (but see PERF_METAGROUP_SET_FOLLOW); the payload
- *           is the leader's last count, or those of all events of a set. Of a set
- *           also if a PMU has moved an event to another CPU: the payload is what
- *           was last read on its own CPU
+ * ERROR     a pinned event could not be put on the PMU; no payload. All events of a
+ *           set are pinned, so one such event puts a set member in this state
+ * OFFLINE   its CPU went offline, which dissolves event groups permanently, even if
+ *           the CPU comes back (but see PERF_METAGROUP_SET_FOLLOW); the payload
+ *           is the leader's last count, or the last counts of all events of a set.
+ *           A set member is also OFFLINE if a PMU has moved one of its events to
+ *           another CPU: the payload is what was last read on its own CPU
  * REVOKED   its PMU was unregistered; the payload is the last counts
- * STALE     it could not be read in this sweep; no payload
+ * STALE     the member could not be read in this sweep; no payload
  * IDLE      counting, but its CPU is idle and was not woken (QUIET); the payload
  *           was read when the CPU entered idle, at perf_metagroup_record.time
- * SKIPPED   counting, and only its CPU could read it, which is not interrupted
+ * SKIPPED   counting, but only its CPU can read it, and that CPU is not interrupted
  *           (SKIP_ISOLATED); no payload
  */
 #define PERF_METAGROUP_OK	0
@@ -152,11 +152,11 @@
  * @size:	bytes before the first frame
  * @flags:	0
  * @sequence:	number of sweeps of this meta-group so far, from 1
- * @begin:	begin of the sweep, CLOCK_MONOTONIC in ns
+ * @begin:	start of the sweep, CLOCK_MONOTONIC in ns
  * @end:	end of the sweep, CLOCK_MONOTONIC in ns
  * @count:	number of frames
- * @layout:	in reads of all members, frames keep their offsets while this
- *		number is the same
+ * @layout:	in reads of all members, frames have the same offsets as long as
+ *		this number does not change
  * @bytes:	length of header and frames
  * @stride:	perf_metagroup_record.frame if it is the same for all, else 0
  * @reserved:	0
@@ -188,10 +188,10 @@ struct perf_metagroup_snapshot {
  * @read_format:	read_format of the leader, which describes the payload
  * @size:		bytes of the payload
  *
- * All members that a CPU reads in a sweep have the same @time, which is also when
- * total_time_enabled and total_time_running of their payloads end; their counts
- * are read one after the other from then on. A member that is read from another
- * CPU has a @time of its own.
+ * All members that a CPU reads in a sweep have the same @time. The
+ * total_time_enabled and total_time_running in their payloads extend to @time; the
+ * counts are read one after another from then on. A member that is read from
+ * another CPU has its own @time.
  *
  * @time is never after perf_metagroup_snapshot.end. It is before .begin only if
  * the status is IDLE or the CPU was not swept. A later version may enlarge the
@@ -209,13 +209,14 @@ struct perf_metagroup_record {
 };
 
 /**
- * struct perf_metagroup_set_record - header of a frame of a member of a set
- * @record:	header of all frames; its @header is that of this structure
- * @generation:	how often the events have been opened anew (FOLLOW)
+ * struct perf_metagroup_set_record - header of the frame of a set member
+ * @record:	header of all frames; its @header is the size of this structure
+ * @generation:	how many times the events were reopened (FOLLOW) or replaced
+ *		(SET_EVENTS)
  * @reserved:	0
  *
- * Between two records with different @generation, the CPU was offline for a time,
- * which is in neither counts nor times.
+ * Unless SET_EVENTS was called, the CPU was offline for a time between two records
+ * with different @generation. That time is in neither counts nor times.
  */
 struct perf_metagroup_set_record {
 	struct perf_metagroup_record record;
@@ -245,19 +246,20 @@ struct perf_metagroup_set_record {
  *     fence (acquire)
  *   } while (version != v)
  *
- * Then it checks @flags: with PERF_METAGROUP_MAP_MOVED, the snapshot has outgrown
- * this memory, which is not written again. A process that alone sweeps, attaches
- * and detaches needs one pass only.
+ * The reader then checks @flags: PERF_METAGROUP_MAP_MOVED means that the snapshot has
+ * outgrown this memory, which is not written again. If no other task sweeps,
+ * attaches or detaches, one pass is enough.
  *
  * After ATTACH and DETACH the snapshot has no frames until the next sweep. A SWEEP
  * of some CPUs keeps the records of the others, with the time of an earlier
- * sweep; or with status STALE and time 0 if there was none since the last ATTACH
- * or DETACH. A mapping keeps the meta-group and its members, as an open file does.
- * A stream sweeps by itself when a group has grown or has moved to another CPU.
+ * sweep, or with status STALE and time 0 if there was none since the last ATTACH
+ * or DETACH. A mapping keeps the meta-group and its members alive, as an open file
+ * does. A stream sweeps by itself when a group has grown or has moved to another
+ * CPU.
  *
  * mmap(2) fails with
  *
- *   EINVAL  the offset is neither 0 nor that of a ring, see struct
+ *   EINVAL  the offset is neither 0 nor the offset of a ring, see struct
  *           perf_metagroup_stream; or the length exceeds map_size
  *   EPERM   the mapping would be writable
  *   EACCES  the handle was opened for writing only
@@ -318,16 +320,16 @@ struct perf_metagroup_info {
  * @failed:	out: index of the descriptor that caused the error, else @count
  * @reason:	out: PERF_METAGROUP_REASON_* for that descriptor
  *
- * A group can be attached once, to one meta-group. Numbers rise in attach order
- * and are not used again in that meta-group. The meta-group keeps the leader, so
- * its descriptor may be closed. It does not keep siblings: as for read(2), a
- * sibling leaves the group when its last descriptor is closed, and one that is
- * opened later joins it.
+ * A group can be attached once, to one meta-group. Numbers increase in attach order
+ * and are not reused in that meta-group. The meta-group keeps the leader open, so
+ * its descriptor may be closed. It does not keep siblings open: as for read(2), a
+ * sibling leaves the group when its last descriptor is closed, and a sibling that
+ * is opened later joins the group.
  *
  *   EBADF   a descriptor is not open for reading
  *   EINVAL  a descriptor is not a perf event, or is a sibling, or is bound to a
- *           task, or has a read_format that is not known (ATTR); or @count is 0
- *   EBUSY   a group is a member already, of this or another meta-group, or
+ *           task, or has an unknown read_format (ATTR); or @count is 0
+ *   EBUSY   a group is already a member, of this or another meta-group, or
  *           appears twice in @fds
  *   E2BIG   the limits max_members, max_per_cpu, max_events_per_cpu or
  *           max_snapshot would be exceeded
@@ -349,11 +351,11 @@ struct perf_metagroup_attach {
 #define PERF_METAGROUP_REASON_NOT_PERF		2	/* not a perf event */
 #define PERF_METAGROUP_REASON_SIBLING		3	/* not a group leader */
 #define PERF_METAGROUP_REASON_TASK		4	/* bound to a task, or to no CPU */
-#define PERF_METAGROUP_REASON_BUSY		5	/* a member already */
+#define PERF_METAGROUP_REASON_BUSY		5	/* already a member */
 #define PERF_METAGROUP_REASON_PERMISSION	6	/* more than the caller may open */
 #define PERF_METAGROUP_REASON_ATTR		7	/* not for counting, or not valid */
 #define PERF_METAGROUP_REASON_REFUSED		8	/* by perf or the PMU, on that CPU */
-#define PERF_METAGROUP_REASON_NO_COUNTER	9	/* the PMU has none left on that CPU */
+#define PERF_METAGROUP_REASON_NO_COUNTER	9	/* the PMU has none free on that CPU */
 #define PERF_METAGROUP_REASON_OTHER_CPU		10	/* the PMU counts it on another CPU */
 
 /**
@@ -361,65 +363,66 @@ struct perf_metagroup_attach {
  * @size:		in: sizeof(struct)
  * @flags:		in: PERF_METAGROUP_SET_*
  * @events:		in: address of the first struct perf_event_attr; with
- *			PERF_METAGROUP_SET_TEMPLATES, of __s32[@nr_events], descriptors
+ *			PERF_METAGROUP_SET_TEMPLATES, of __s32[@nr_events]: descriptors
  *			of events that were opened with cpu >= 0 and pid == -1
  * @nr_events:		in: number of events, at most PERF_METAGROUP_MAX_SET_EVENTS
  * @stride:		in: bytes from one attr to the next, a multiple of 8; with
  *			PERF_METAGROUP_SET_TEMPLATES, 0
  * @cpus:		in: address of __u64[@nr_words], as in struct
- *			perf_metagroup_sweep; 0 for all CPUs that are online
+ *			perf_metagroup_sweep; 0 for all online CPUs
  * @nr_words:		in: words at @cpus
  * @first:		out: number of the first new member; the others follow
  * @read_format:	in: PERF_FORMAT_*, with PERF_FORMAT_GROUP
  * @count:		out: number of new members, one for each CPU
  * @failed:		out: index of the event that caused the error, else @nr_events
- * @failed_cpu:		out: CPU where it failed, else PERF_METAGROUP_NO_CPU
+ * @failed_cpu:		out: CPU on which it failed, else PERF_METAGROUP_NO_CPU
  * @reason:		out: PERF_METAGROUP_REASON_*
  *
- * Each CPU in @cpus, in rising order, becomes a member with these events. It is
- * read, listed and detached as a member that ATTACH has made, and its payload is
- * that of a group with @read_format. Its status is the worst of its events. Other
- * calls may add other events on other CPUs, and perf groups. DETACH of a member, and
- * the end of the meta-group, release its events.
+ * Each CPU in @cpus becomes a member with these events, in ascending order of CPUs.
+ * It is read, listed and detached like a member that was created by ATTACH, and its
+ * payload is that of a group with @read_format. Its status is the worst status of its
+ * events. Further calls may add sets with other events or CPUs, and perf groups. The
+ * events of a member are released by DETACH, or when the meta-group is freed.
  *
- * The events are not a perf group. Each is pinned and on the PMU by itself, so they
- * are not multiplexed: they run all the time while the status is OK, and
- * total_time_running is total_time_enabled. Both are those of the first event. All
- * counts and times begin at 0 when the call succeeds, at one moment for each CPU.
- * That every event is on the PMU is checked before; else EBUSY is returned.
+ * The events do not form a perf group. Each is pinned and is scheduled on the PMU
+ * by itself, so they are not multiplexed: while the status is OK they run all the time,
+ * and total_time_running equals total_time_enabled. Both times are those of the first
+ * event. All counts and times start at 0 when the call succeeds, at the same moment
+ * for all events of a CPU. The call fails with EBUSY unless every event is on the PMU.
  *
- * Events of the same or other sets, of any handle, that count the same on the same CPU
- * share one counter of the PMU, which is released with its last user. Each member
- * sees its own counts and times: what is done to one does not show in another.
- * Identifiers are unique, but are not those of perf.
+ * Events that count the same on the same CPU share one counter of the PMU, whether they
+ * belong to one set or several, and to whichever handle. The counter is released by
+ * its last user. Each member sees its own counts and times, which do not show what is
+ * done to other members. Identifiers are unique, but are not those of perf.
  *
- * With PERF_METAGROUP_SET_FOLLOW, CPUs that are offline become members as well, with
- * status OFFLINE and counts of 0; without @cpus, all CPUs that are present. When
- * a CPU comes online, its events are opened anew, soon after, and the generation of
- * its record rises. Counts and times go on from where they were, and identifiers
- * are the same. Where the events cannot be opened the member stays OFFLINE, and
- * GET_MEMBER has the reason; they are tried again when a CPU comes online. At least
- * one CPU must be online. Once the PMU of an event of the set was unregistered, none
- * is opened anew.
+ * With PERF_METAGROUP_SET_FOLLOW, offline CPUs become members as well, with
+ * status OFFLINE and counts of 0; if @cpus is 0, all present CPUs do. Soon after
+ * a CPU comes online, its events are reopened, and the generation in its record
+ * increases. Counts and times continue from their last values, and identifiers stay
+ * the same. If the events cannot be reopened, the member stays OFFLINE and GET_MEMBER
+ * reports the reason; the next attempt is made when any CPU comes online. At least
+ * one CPU must be online. After the PMU of an event of the set was unregistered, no
+ * event of the set is reopened.
  *
- * Of an attr, or of that of a template, these fields are used: type, config, config1
+ * These fields of an attr, or of the attr of a template, are used: type, config, config1
  * and further ones, bp_type, exclude_user, exclude_kernel, exclude_hv, exclude_idle,
- * exclude_host and exclude_guest. The others of an attr are checked as far as they
- * are for perf_event_open(2), and, like filters and programs of a template, do not
- * matter. sample_period is 0. The size field of an attr is handled as there, whatever
- * @stride is: bytes that the kernel does not know are 0. kprobe and uprobe are not
- * possible. A generic event of the CPU's own PMU (HARDWARE, HW_CACHE) of a template is
- * that of each CPU: perf removes the type of a PMU from its config.
+ * exclude_host and exclude_guest. The other fields of an attr are checked as
+ * perf_event_open(2) checks them, and are otherwise ignored, as are filters and programs
+ * of a template. sample_period must be 0. The size field of an attr is handled as in
+ * perf_event_open(2), whatever @stride is: bytes that the kernel does not know must be
+ * 0. kprobe and uprobe events are not supported. If a template is a generic event of the
+ * CPU's own PMU (HARDWARE, HW_CACHE), the event is opened on the own PMU of each CPU,
+ * because perf removes the PMU type from its config.
  *
- * The caller may open events of CPUs: it has CAP_PERFMON, or perf_event_paranoid is
- * 0 or less. Attrs demand CAP_SYS_ADMIN, and that the kernel is not locked down
- * against perf. A template has been checked when it was opened; who opened it had the
- * same user as the caller, and no capability that the caller does not have. All
- * events, also those that are opened later, are opened with the credentials of the
- * caller.
+ * The caller must be allowed to open events of CPUs: it has CAP_PERFMON, or
+ * perf_event_paranoid is 0 or less. Attrs require CAP_SYS_ADMIN and a kernel that is
+ * not locked down against perf. A template was checked when it was opened; it must
+ * have been opened by the same user, without capabilities that the caller lacks. All
+ * events, including those that are reopened later, are opened with the credentials of
+ * the caller.
  *
  *   EACCES  the caller may not open events of CPUs; attrs without CAP_SYS_ADMIN; or a
- *           template of who had more rights
+ *           template was opened by another or a more privileged user
  *   EPERM   attrs, and the kernel is locked down
  *   EBADF   a template is not open for reading
  *   EINVAL  a template is not a perf event, or is bound to a task or a cgroup; an
@@ -427,12 +430,12 @@ struct perf_metagroup_attach {
  *           @nr_events is 0, @read_format or @stride is not valid, or @cpus is
  *           empty or has impossible CPUs
  *   EBUSY   a PMU has no counter for an event
- *   E2BIG   an attr has fields that the kernel does not know, or its size is not
- *           possible, which sets its size field to that of the kernel; @nr_events is too large;
+ *   E2BIG   an attr has fields that the kernel does not know, or its size is invalid,
+ *           and its size field was set to that of the kernel; @nr_events is too large;
  *           the user would have more than max_set_events events in sets; or as for
  *           ATTACH
- *   ENODEV  a CPU is not online; with PERF_METAGROUP_SET_FOLLOW, no CPU is; or the PMU
- *           of a template was unregistered
+ *   ENODEV  a CPU is not online; with PERF_METAGROUP_SET_FOLLOW, no CPU is online; or
+ *           the PMU of a template was unregistered
  *   ENOENT, EOPNOTSUPP and others  as perf_event_open(2) returns for that event
  *   ENOSPC  no numbers are left
  *   ENOMEM  no memory
@@ -454,29 +457,29 @@ struct perf_metagroup_open_set {
 };
 
 /**
- * struct perf_metagroup_control - CONTROL: start, stop or reset sets, at one moment
+ * struct perf_metagroup_control - CONTROL: start, stop or reset sets with one broadcast
  * @size:	in: sizeof(struct)
  * @flags:	in: 0
  * @op:		in: PERF_METAGROUP_START, _STOP or _RESET
  * @nr_words:	in: words at @cpus
  * @cpus:	in: as in struct perf_metagroup_sweep; 0 for all CPUs
- * @begin:	out: before the first CPU was interrupted, CLOCK_MONOTONIC in ns
- * @end:	out: after the last CPU was done
+ * @begin:	out: time before the first CPU was interrupted, CLOCK_MONOTONIC in ns
+ * @end:	out: time after the last CPU was done
  * @skew:	out: ns between the first CPU and the last one
  * @members:	out: number of members
  * @reserved:	in: 0
  *
- * One broadcast interrupts all CPUs in @cpus that have members of sets, also those
- * that are idle or isolated, and each does it for its own members.
+ * One broadcast interrupts all CPUs in @cpus that have set members, including idle and
+ * isolated CPUs, and each CPU acts on its own members.
  *
- * STOP:   a member goes on to show the same counts and times, with status OFF
- * START:  it goes on from there
- * RESET:  its counts are 0, and its times are as before
+ * STOP:   counts and times of a member stay at their current values, with status OFF
+ * START:  counts and times continue from these values
+ * RESET:  counts become 0; times are not changed
  *
- * The events stay on the PMU and go on counting: other users see no difference, and
- * no START fails for lack of a counter. Members that are in that state already, and
- * perf groups, are not changed. ENABLE, DISABLE and RESET do the same to the sets
- * of all CPUs, and then to perf groups what perf does.
+ * The events stay on the PMU and keep counting: other users are not affected, and
+ * START never fails for lack of a counter. Members that are already in the requested
+ * state, and perf groups, are not changed. ENABLE, DISABLE and RESET do the same to
+ * the sets of all CPUs, and then act on perf groups as perf does.
  *
  *   EINVAL  unknown @op; more than 1024 words; an address without a size, or the
  *           reverse
@@ -502,8 +505,8 @@ struct perf_metagroup_control {
  * struct perf_metagroup_events - SET_EVENTS, GET_EVENTS: the events of one member
  * @size:	in: sizeof(struct)
  * @flags:	in: SET_EVENTS: PERF_METAGROUP_SET_TEMPLATES, or 0; GET_EVENTS: 0
- * @member:	in: number of a member of a set
- * @nr_events:	in: events at @events; out: number of events of the member
+ * @member:	in: number of a set member
+ * @nr_events:	in: number of events at @events; out: number of events of the member
  * @events:	in: SET_EVENTS: as in struct perf_metagroup_open_set; GET_EVENTS: address
  *		of the first struct perf_event_attr to write, or 0 to get @nr_events
  * @stride:	in: bytes from one attr to the next, a multiple of 8
@@ -511,25 +514,25 @@ struct perf_metagroup_control {
  * @reason:	out: PERF_METAGROUP_REASON_*
  * @reserved:	in: 0
  *
- * SET_EVENTS replaces the events of one CPU, all or none; with an error the member
- * keeps those that it has. The member keeps its number, its place and its
- * read_format. Its counts and times begin at 0, its identifiers are new, and the
- * generation of its record rises. The new events are opened before the old ones are
- * released, so both need counters at the same time, except for events that are
- * in both; and both count for max_set_events at that time. A member that is stopped
- * stays so, and one that follows (PERF_METAGROUP_SET_FOLLOW) follows with its new
- * events; its CPU has to be online.
+ * SET_EVENTS replaces all events of one member, or none of them if it fails. The
+ * member keeps its number, its position and its read_format. Its counts and times
+ * start at 0, its identifiers are new, and the generation in its record increases.
+ * The new events are opened before the old ones are released. Until then, both need
+ * counters, except for events that are in both, and both count toward
+ * max_set_events. A stopped member stays stopped, and a member that follows CPU
+ * hotplug (PERF_METAGROUP_SET_FOLLOW) does so with its new events. Its CPU must be
+ * online.
  *
- * GET_EVENTS writes the attrs of the events, as far as they are used, in the order of
- * the payload. Their size is that of this kernel's attr, or @stride if that is
- * smaller. Bytes of @stride beyond the attr that the kernel knows are 0.
+ * GET_EVENTS writes the attrs of the events, with only the fields that are used, in the
+ * order of the payload. Their size is that of this kernel's attr, or @stride if that
+ * is smaller. Bytes of @stride beyond the attr that the kernel knows are 0.
  *
  *   ENOENT  no such member
  *   EINVAL  the member is a perf group; or as for OPEN_SET
- *   ENOSPC  GET_EVENTS: @nr_events is smaller than the number of events, which it
- *           becomes
+ *   ENOSPC  GET_EVENTS: @nr_events was smaller than the number of events, and was set
+ *           to that number
  *   E2BIG   GET_EVENTS: an attr does not fit into @stride
- *   others  SET_EVENTS: as OPEN_SET
+ *   others  SET_EVENTS: as for OPEN_SET
  */
 struct perf_metagroup_events {
 	__u32	size;
@@ -548,26 +551,25 @@ struct perf_metagroup_events {
  * @size:	in: sizeof(struct)
  * @flags:	in: 0
  * @name:	in: 1 to 63 characters of a-z, A-Z, 0-9, '_', '-' and '.', the first a
- *		letter or digit; then bytes of 0
+ *		letter or digit; padded with bytes of 0
  * @mode:	in: who may JOIN: 0400 the owner, 0040 the group, 0004 all others
- * @gid:	in: the group, which the caller belongs to unless it has CAP_CHOWN;
+ * @gid:	in: the group; the caller must belong to it or have CAP_CHOWN;
  *		PERF_METAGROUP_NO_GID for the caller's effective group
  *
- * The name stands for the events of all sets of the meta-group and their CPUs, as
- * they are now. It keeps these events on the PMU when the handle is closed and when
- * its process ends, until UNPUBLISH. The owner is the caller's effective user. Perf
- * groups that are members are not part of it. Later changes of the meta-group do not
- * change what the name stands for.
+ * The name refers to the current events and CPUs of all sets of the meta-group, but not
+ * to its perf groups. It keeps these events on the PMU until UNPUBLISH, even if the
+ * handle is closed or its process exits. The owner is the caller's effective user.
+ * Later changes of the meta-group do not affect the name.
  *
- * /sys/class/perf_metagroup/<name> describes it, and udev events are sent when it
- * comes and goes. The module cannot be removed while there are names.
+ * /sys/class/perf_metagroup/<name> describes the name, and udev events are sent when it
+ * is added and removed. The module cannot be unloaded while names exist.
  *
  *   EPERM   the caller does not have CAP_PERFMON, or may not use @gid
  *   EINVAL  @name, @mode or @gid is not valid, or the meta-group has no sets
- *   EEXIST  there is such a name
- *   ENOSPC  there are max_names names
- *   ENODEV, EBUSY  an event of a set is not on the PMU any more, and cannot be opened
- *           anew, as for OPEN_SET, or must not, because its PMU was unregistered
+ *   EEXIST  the name already exists
+ *   ENOSPC  max_names names already exist
+ *   ENODEV, EBUSY  an event of a set is no longer on the PMU, and cannot be reopened,
+ *           as for OPEN_SET, or must not be because its PMU was unregistered
  *   ENOMEM  no memory
  */
 struct perf_metagroup_publish {
@@ -579,33 +581,33 @@ struct perf_metagroup_publish {
 };
 
 /**
- * struct perf_metagroup_name - JOIN, UNPUBLISH: use a name, or end it
+ * struct perf_metagroup_name - JOIN, UNPUBLISH: use a name, or remove it
  * @size:	in: sizeof(struct)
  * @flags:	in: 0
  * @name:	in: as in struct perf_metagroup_publish
  * @first:	out: JOIN: number of the first new member; the others follow
  * @count:	out: JOIN: number of new members, one for each CPU of each set
  *
- * JOIN adds the events of a name to the meta-group of the caller, as OPEN_SET does,
- * and shares their counters, or opens them with the credentials of the task that
- * opened the sets. Counts and times begin at 0. It needs no further
- * permission than that of the name, which is decided as that to read a file: its
- * owner, or else members of its group, or else all others, as @mode says; and who has
- * CAP_PERFMON. What one who joined does, up to START, STOP and SET_EVENTS, is not seen
- * by others. With PERF_METAGROUP_SET_FOLLOW, CPUs that are offline become members as
- * well, also if all of them are; without, all CPUs have to be online.
+ * JOIN adds the events of a name to the meta-group of the caller, as OPEN_SET does. It
+ * shares their counters, or opens them with the credentials of the task that opened
+ * the sets. Counts and times start at 0. JOIN requires only permission for the name,
+ * which the @mode of PUBLISH gives to the owner, or else members of the group, or else
+ * all others, as for reading a file. CAP_PERFMON overrides it. What one user of a name
+ * does, including START, STOP and SET_EVENTS, does not affect the others. If the sets
+ * have PERF_METAGROUP_SET_FOLLOW, offline CPUs become members as well, even if all CPUs
+ * are offline; otherwise, all CPUs must be online.
  *
- * Events of a name are charged to no user. Those of one who joins without CAP_PERFMON
- * count for max_set_events.
+ * The events of a name are charged to no user. The events of a caller that joins
+ * without CAP_PERFMON count toward max_set_events.
  *
- * UNPUBLISH ends a name. Who has joined keeps the events. It is for the owner and
- * those with CAP_PERFMON.
+ * UNPUBLISH removes a name. Meta-groups that have joined it keep the events. Only the
+ * owner and callers with CAP_PERFMON may remove a name.
  *
  *   ENOENT  no such name
- *   EACCES  the caller may not
+ *   EACCES  the caller does not have permission
  *   EINVAL  @name is not valid
- *   ENODEV  JOIN: the PMU of an event was unregistered; or as OPEN_SET
- *   EBUSY, E2BIG, ENOSPC, ENOMEM  JOIN: as OPEN_SET
+ *   ENODEV  JOIN: the PMU of an event was unregistered; or as for OPEN_SET
+ *   EBUSY, E2BIG, ENOSPC, ENOMEM  JOIN: as for OPEN_SET
  */
 struct perf_metagroup_name {
 	__u32	size;
@@ -622,7 +624,7 @@ struct perf_metagroup_name {
  * @member:	in: number of the member
  * @reserved:	in: 0
  *
- * The others keep their numbers and order.
+ * The other members keep their numbers and order.
  *
  *   ENOENT  no such member
  */
@@ -663,15 +665,15 @@ struct perf_metagroup_format {
  * @ids:		in: address of __u64[@max_ids], or 0; receives the identifiers
  *			(PERF_EVENT_IOC_ID) of the events, the leader first
  * @generation:		out: as in struct perf_metagroup_set_record, else 0
- * @error:		out: errno of the last attempt to open its events anew, or 0
- * @failed:		out: index of the event that was the cause, else @events
+ * @error:		out: errno of the last attempt to reopen its events, or 0
+ * @failed:		out: index of the event that caused the error, else @events
  * @reason:		out: PERF_METAGROUP_REASON_* for that event
- * @users:		out: number of members, of all sets and names, that share its
- *			event with most users; 0 for a group
+ * @users:		out: number of members, in all sets and names, that share the
+ *			most widely shared of its events; 0 for a group
  * @reserved:		out: 0
  *
  *   ENOENT  no such member
- *   EAGAIN  it was moved to another CPU at each attempt
+ *   EAGAIN  it was moved to another CPU during each attempt
  *   ENOMEM  no memory
  */
 struct perf_metagroup_member {
@@ -694,7 +696,7 @@ struct perf_metagroup_member {
 };
 
 /**
- * struct perf_metagroup_sweep - SWEEP: sweep some CPUs or all, copy the result or not
+ * struct perf_metagroup_sweep - SWEEP: sweep CPUs, and optionally copy the result
  * @size:		in: sizeof(struct)
  * @flags:		in: 0
  * @cpus:		in: address of __u64[@nr_words], or 0 for all CPUs; CPU n is
@@ -704,13 +706,13 @@ struct perf_metagroup_member {
  * @buffer:		in: address that receives what read() would return, or 0
  * @buffer_size:	in: bytes at @buffer
  *
- * Only members on the CPUs in @cpus are brought up to date and copied. The address
- * 0 in place of the structure means all CPUs and no copy.
+ * Only members on the CPUs in @cpus are brought up to date and copied. If the address
+ * of the structure is 0, all CPUs are swept and nothing is copied.
  *
  * Returns the number of bytes copied, or fails as read() does or with
  *
  *   EINVAL  more than 1024 words; an address without a size, or the reverse
- *   EBADF   there is a buffer, and the handle was opened for writing only
+ *   EBADF   @buffer is not 0, and the handle was opened for writing only
  */
 struct perf_metagroup_sweep {
 	__u32	size;
@@ -729,28 +731,28 @@ struct perf_metagroup_sweep {
  * @mode:	in: PERF_METAGROUP_MODE_*, or 0
  * @reserved:	in: 0
  *
- * In all modes a sweep interrupts only CPUs with a counting member that only that
+ * In all modes a sweep interrupts a CPU only if it has a counting member that no other
  * CPU can read. All other members are read from the CPU of the caller: members
  * that do not count; groups of software events, tracepoints and breakpoints, but
  * not cpu-clock and task-clock; and groups of events that any CPU of their
  * package, die or core can read, if the caller runs there.
  *
- * QUIET: idle CPUs are not woken. They read their members when they enter idle.
- * Sweeps return that, with status IDLE. What interrupts count while the CPU stays
- * idle is seen when it enters idle again or is read while it is busy. Not
- * covered, and interrupted as in normal mode, are idle CPUs with a counting member
- *   - whose counts go on while the CPU is idle, and which cannot be read from the
+ * QUIET: idle CPUs are not woken. They read their members when they enter idle, and
+ * sweeps return these counts with status IDLE. Counts from interrupts that arrive
+ * while the CPU is idle appear when it enters idle again or is read while busy. An
+ * idle CPU is interrupted as in normal mode if it has a counting member
+ *   - whose counts continue while the CPU is idle, and which cannot be read from the
  *     CPU of the caller. Only counts of the CPU's own PMU stop in idle; those of
  *     uncore, RAPL, cstate, msr, cpu-clock and task-clock do not;
- *   - beyond 64 members on the CPU, or 64 events that need to be read there, of
- *     all quiet meta-groups together;
+ *   - beyond the limits of 64 members on the CPU and 64 events that need to be read
+ *     there, which apply to all quiet meta-groups together;
  *   - of a meta-group that was not swept in the second before the CPU entered idle.
  *
  * SKIP_ISOLATED: CPUs that are isolated from the scheduler's tick (nohz_full=) or
  * from load balancing (isolcpus=) when the mode is set are not interrupted.
- * Members that only such a CPU could read have status SKIPPED.
+ * Members that only such a CPU can read have status SKIPPED.
  *
- *   EUSERS  QUIET: 64 meta-groups and streams are quiet already
+ *   EUSERS  QUIET: 64 meta-groups and streams are already quiet
  *   ENOMEM  no memory
  */
 struct perf_metagroup_mode {
@@ -761,24 +763,24 @@ struct perf_metagroup_mode {
 };
 
 /**
- * struct perf_metagroup_stream - STREAM: let CPUs sample themselves, or stop it
+ * struct perf_metagroup_stream - STREAM: start or stop sampling at common deadlines
  * @size:	in: sizeof(struct)
  * @flags:	in: PERF_METAGROUP_STREAM_*
  * @period:	in: ns between two deadlines, 10 us to 60 s; 0 stops the stream, and then
- *		@flags, @ring_size and @watermark are 0
+ *		@flags, @ring_size and @watermark must be 0
  * @ring_size:	in: bytes of data in the ring of each CPU: a power of two, at least a
  *		page, at most 64 MiB
- * @watermark:	in: bytes in a ring from which poll(2) returns; 0 for half of
+ * @watermark:	in: bytes in a ring that make it readable for poll(2); 0 for half of
  *		@ring_size
  * @first:	out: first deadline, CLOCK_MONOTONIC in ns
- * @map_offset:	out: offset in the file of the ring of CPU 0, PERF_METAGROUP_RINGS
+ * @map_offset:	out: file offset of the ring of CPU 0, PERF_METAGROUP_RINGS
  * @map_stride:	out: bytes from there to the ring of the next CPU
- * @lost:	out, from a stop: deadlines lost that no ring reports, of all CPUs
+ * @lost:	out, on a stop: lost deadlines of all CPUs that no ring reports
  *
  * Each CPU with members has a timer that expires at multiples of @period on
- * CLOCK_MONOTONIC: all CPUs, and all streams of that period, at the same time. The
- * CPU then reads its members and appends one PERF_RECORD_SAMPLE for each to its
- * ring. The format is that of perf_event_open(2) with
+ * CLOCK_MONOTONIC, so all CPUs and all streams with the same period share their
+ * deadlines. The CPU then reads its members and appends one PERF_RECORD_SAMPLE for
+ * each to its ring. The format is that of perf_event_open(2) with
  *
  *   sample_type    PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
  *                  PERF_SAMPLE_READ
@@ -786,53 +788,54 @@ struct perf_metagroup_mode {
  *   clockid        CLOCK_MONOTONIC
  *
  * IDENTIFIER is that of the leader, and READ is what read(2) of the leader would
- * return. All members have the time at which the CPU began to read them, so
- * TIME % @period is how late the timer was.
+ * return. TIME is the same for all members: the time at which the CPU began to read
+ * them. TIME % @period is therefore how late the timer was.
  *
  * All samples of a CPU for one deadline are written, or none. Deadlines are not
- * shifted. For n deadlines of the CPU without samples, one PERF_RECORD_LOST_SAMPLES
- * for each member, with its IDENTIFIER and lost = n, precedes the next samples; also
+ * shifted. After n deadlines of the CPU without samples, one PERF_RECORD_LOST_SAMPLES
+ * for each member, with its IDENTIFIER and lost = n, precedes the next samples, even
  * for a member that was attached after some of them. Deadlines are lost if the ring
  * is full, if the timer was late by @period or more, or if all streams together would
- * take more than max_stream_percent, a parameter of the module, of the time of the
- * CPU. A member that cannot be read at a deadline has lost = 1 in place of its sample.
+ * use more of the CPU's time than the module parameter max_stream_percent allows. A
+ * member that cannot be read at a deadline has a record with lost = 1 in place of its
+ * sample.
  *
- * CPUs that are offline have no deadlines. In mode QUIET neither have idle CPUs: a
- * CPU that is idle at a deadline takes samples, and then none until it leaves
- * idle. In mode SKIP_ISOLATED isolated CPUs have none. The mode is that of the
- * time when the stream starts.
+ * Offline CPUs have no deadlines. In mode QUIET, a CPU that is idle at a deadline takes
+ * samples, and then has no deadlines until it leaves idle. In mode SKIP_ISOLATED,
+ * isolated CPUs have no deadlines. The mode that is set when the stream starts applies
+ * until it stops.
  *
- * mmap(2) of @map_stride bytes at @map_offset + n * @map_stride shows the ring of
- * CPU n as that of a perf event: struct perf_event_mmap_page in the first page, with
- * data_head, data_tail, data_offset and data_size, then the data. With
+ * mmap(2) of @map_stride bytes at @map_offset + n * @map_stride maps the ring of
+ * CPU n in the layout of a perf event's: struct perf_event_mmap_page in the first page,
+ * with data_head, data_tail, data_offset and data_size, then the data. With
  * PERF_METAGROUP_STREAM_OVERWRITE the ring is written backward, as with
  * perf_event_attr.write_backward: the newest record is at data_head. data_tail is
  * not used, and poll(2) does not report data.
  *
- * poll(2) returns EPOLLIN while a ring has @watermark bytes or more, or records and
- * lost deadlines since, and EPOLLHUP alone when the stream has stopped. Each start
- * has new rings. When the stream stops, those stay that are mapped, as long as they
- * are. A child of fork(2) does not inherit the mappings of rings.
+ * poll(2) returns EPOLLIN while a ring has @watermark bytes or more, or has records
+ * after which deadlines were lost, and EPOLLHUP alone when the stream has stopped. Each
+ * start allocates new rings. After a stop, mapped rings stay until they are unmapped. A
+ * child of fork(2) does not inherit the mappings of rings.
  *
  * Rings are charged as perf charges its buffers: first to the user who opened the
- * handle, up to max_ring_kb (a parameter of the module) for each CPU that is online,
- * then to the process that started the stream, up to its RLIMIT_MEMLOCK. With
- * CAP_PERFMON at the open, or CAP_IPC_LOCK at the start, there is no limit.
+ * handle, up to max_ring_kb (a module parameter) for each online CPU, then to the
+ * process that started the stream, up to its RLIMIT_MEMLOCK. There is no limit if the
+ * handle was opened with CAP_PERFMON or the stream was started with CAP_IPC_LOCK.
  *
- * A stream belongs to the handle, and ends with it. Members may be attached and
- * detached while it runs, and ENABLE, DISABLE and RESET act at the next deadline.
- * Sweeps go on as without it. CLOCK_MONOTONIC is not set, and stands still while the
- * machine is suspended: there are no deadlines then.
+ * A stream belongs to the handle and stops when the handle is closed. Members may be
+ * attached and detached while it runs, and ENABLE, DISABLE and RESET act at the next
+ * deadline. Sweeps are not affected. CLOCK_MONOTONIC cannot be set, and stops while the
+ * system is suspended, so there are no deadlines then.
  *
  *   EBUSY   a stream of this handle is running
  *   ENOSPC  the samples of one deadline of a CPU exceed @ring_size
  *   EPERM   the rings exceed max_ring_kb and RLIMIT_MEMLOCK
  *   EINTR   the process is being killed
- *   EUSERS  64 streams of this user, who opened the handle without CAP_PERFMON,
- *           are running; or 64 meta-groups and streams are quiet
+ *   EUSERS  the user opened the handle without CAP_PERFMON and already has 64 running
+ *           streams; or 64 meta-groups and streams are already quiet
  *   ENOMEM  no memory
  *
- * While the stream runs, ATTACH, OPEN_SET and JOIN fail with ENOSPC or EPERM as well,
+ * While the stream runs, ATTACH, OPEN_SET and JOIN may also fail with ENOSPC or EPERM,
  * and SET_EVENTS with ENOSPC. A group that grows beyond its ring is not sampled.
  *
  * mmap(2) of a ring fails with
@@ -865,8 +868,8 @@ struct perf_metagroup_stream {
  * member, that is, leader and siblings. The argument is 0. All members are tried;
  * the first error is returned.
  *
- * The events of a set go on counting: with DISABLE its members go on to show the
- * same counts and times, with status OFF, and with ENABLE they go on from there.
+ * The events of a set keep counting: after DISABLE its members show the same counts
+ * and times, with status OFF, and ENABLE continues from there.
  *
  *   ENODEV  the PMU of a member was unregistered
  *   EACCES  a security module denies it
@@ -887,8 +890,8 @@ struct perf_metagroup_stream {
 #define PERF_METAGROUP_IOC_UNPUBLISH	_IO(0xBD, 17) /* perf_metagroup_name */
 
 /*
- * Sizes of the first version: the smallest size that is accepted, or, for
- * snapshot, record and map, that is returned.
+ * Sizes of the first version: the smallest size that is accepted or, for
+ * snapshot, record and map, returned.
  */
 #define PERF_METAGROUP_SNAPSHOT_SIZE_VER1	64
 #define PERF_METAGROUP_RECORD_SIZE_VER1		32
