@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Differences of <linux/perf_event.h> between Linux 5.10 and 7.3, and what is
- * private to kernel/events/core.c. Functions with a name of core.c do what core.c
- * does; those whose names begin with mg_compat_ have no counterpart there.
+ * Differences of <linux/perf_event.h> between Linux 5.10 and 7.3, and functions that
+ * are private to kernel/events/core.c. Functions that are named as in core.c do the
+ * same; those whose names begin with mg_compat_ have no counterpart there.
  */
 #ifndef MG_COMPAT_PERF_EVENT_H
 #define MG_COMPAT_PERF_EVENT_H
@@ -15,10 +15,10 @@
 #include <linux/topology.h>
 #include <linux/version.h>
 
-/* Set in ctx->is_active while the time of the context runs. */
+/* Set in ctx->is_active while the time of the context is running. */
 #define EVENT_TIME	0x4
 
-/* Since 6.15 a PMU may be unregistered under a live event. */
+/* Since 6.15 a PMU may be unregistered while it has events. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 15, 0)
 #define PERF_EVENT_STATE_REVOKED	(PERF_EVENT_STATE_DEAD - 1)
 #endif
@@ -60,7 +60,7 @@ static inline bool mg_compat_in_scope(const struct perf_event *event, int event_
 }
 #endif
 
-/* The configs that are neither in a union nor in all versions. */
+/* The configs that are not in a union and not in all versions. */
 static inline void mg_compat_copy_configs(struct perf_event_attr *to,
 					  const struct perf_event_attr *from)
 {
@@ -129,15 +129,15 @@ static inline bool mg_compat_cgroup_runs(const struct perf_event *event,
 #endif
 
 /*
- * The time of a context, or of a cgroup on one CPU, at @now, which is a
- * perf_clock(). A clock that is stopped shows when it was stopped. Since 7.0 a
- * second clock of the same type counts the time in guests.
+ * The time of a context, or of a cgroup on one CPU, at @now, which is a time of
+ * perf_clock(). A stopped clock shows when it was stopped. Since 7.0 a second clock
+ * of the same type counts the time in guests.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 0, 0)
 /*
  * The time in a guest is subtracted when the guest is left. Until then the time
  * runs ahead, and then it goes back. is_guest_mediated_pmu_loaded(), which would
- * tell, is private to core.c.
+ * show that a guest is running, is private to core.c.
  */
 static inline bool mg_compat_time_may_go_back(const struct perf_event *event)
 {

@@ -15,7 +15,7 @@
  * @count:	entries of @fds, at most MG_MAX_MEMBERS
  *
  * Context: Process context, may sleep.
- * Return: 0 or an error. mg_attach_end() is to be called in either case.
+ * Return: 0 or an error. The caller must call mg_attach_end() in either case.
  */
 int mg_attach_prepare(struct mg_attach *attach, const s32 *fds, u32 count)
 {
@@ -39,7 +39,7 @@ int mg_attach_prepare(struct mg_attach *attach, const s32 *fds, u32 count)
 }
 
 /**
- * mg_attach_end - free what was not attached
+ * mg_attach_end - free members that were not attached
  * @attach:	prepared
  *
  * Context: Process context, may sleep.
@@ -51,8 +51,8 @@ void mg_attach_end(struct mg_attach *attach)
 }
 
 /*
- * Set the CPUs of the new members and check the limits of these CPUs. A leader
- * that is moved after this is followed by the next sweep.
+ * Set the CPUs of the new members and check the limits of these CPUs. If a leader
+ * is moved after this, the next sweep follows it.
  */
 static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group *group)
 {
@@ -99,7 +99,7 @@ static int mg_attach_select_cpus(struct mg_attach *attach, const struct mg_group
  * @group:	meta-group to attach to
  *
  * Context: Process context. mg_group.mutex is held until mg_attach_commit().
- * Return: 0, then @attach->first is valid; -E2BIG, -ENOSPC or -ENOMEM.
+ * Return: 0, and @attach->first is valid; or -E2BIG, -ENOSPC or -ENOMEM.
  */
 int mg_attach_reserve(struct mg_attach *attach, struct mg_group *group)
 {
@@ -132,7 +132,7 @@ int mg_attach_reserve(struct mg_attach *attach, struct mg_group *group)
  *
  * Context: Process context. mg_group.mutex is held. Takes mg_claims_mutex and
  * mg_cpu.lock.
- * Return: 0, or -EBUSY if a group belongs to a meta-group already.
+ * Return: 0, or -EBUSY if a group already belongs to a meta-group.
  */
 int mg_attach_commit(struct mg_attach *attach, struct mg_group *group)
 {

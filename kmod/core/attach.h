@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Attaching in steps: prepare, reserve, commit, end. The result is copied to the
- * user between reserve and commit: after everything that can fail for lack of
- * memory, and before the members are visible, so that nothing has to be undone.
+ * Members are attached in steps: prepare, reserve, commit, end. The result is copied
+ * to the user between reserve and commit, after all allocations and before the
+ * members are visible, so a failed copy leaves nothing to undo.
  */
 #ifndef MG_ATTACH_H
 #define MG_ATTACH_H
@@ -16,7 +16,7 @@ struct mg_member;
 #define MG_MAX_PER_CPU	1024
 
 /**
- * struct mg_attach - members that are being attached; all of them, or none
+ * struct mg_attach - members that are being attached, all or none
  * @members:	the members
  * @nr_members:	entries of @members; 0 once they are attached
  * @first:	number of the first

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters: there is one for each event group that is, or is to become, a
- * member, so all who open the same group share it. Those of kernel events are made
- * with their members.
+ * Counters. Each event group that is a member, or is about to become one, has one
+ * counter, which all its users share. Counters of kernel events are created with
+ * their members.
  */
 #include <linux/err.h>
 #include <linux/file.h>
@@ -16,7 +16,7 @@
 #include "core/counter.h"
 #include "core/layers.h"
 
-/* Attempts to describe a counter that is moved to another CPU meanwhile. */
+/* Attempts to describe a counter that is being moved to another CPU. */
 #define MG_MOVE_TRIES	4
 
 static DEFINE_MUTEX(mg_counters_mutex);
@@ -148,14 +148,14 @@ int mg_counter_describe(const struct mg_counter *counter, struct mg_event_info *
 }
 
 /**
- * mg_counter_describe_wait - mg_counter_describe() that waits for moves to end
+ * mg_counter_describe_wait - describe a counter, and wait if it is being moved
  * @counter:	the counter
  * @info:	result
  * @ids:	result: ids of leader and siblings
  * @max_ids:	entries of @ids
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EAGAIN if the group was moved again each time.
+ * Return: 0, or -EAGAIN if the group was moved during each attempt.
  */
 int mg_counter_describe_wait(const struct mg_counter *counter, struct mg_event_info *info,
 			     u64 *ids, u32 max_ids)

@@ -21,7 +21,7 @@ int mg_cpus_init(struct mg_cpus *cpus)
 {
 	unsigned int cpu;
 
-	/* Memory of a power of two is aligned as each struct mg_cpu has to be. */
+	/* Memory with a power-of-two size is aligned to it, as struct mg_cpu requires. */
 	cpus->on_cpu = kvcalloc(roundup_pow_of_two(nr_cpu_ids),
 				sizeof(*cpus->on_cpu), GFP_KERNEL_ACCOUNT);
 	if (!cpus->on_cpu ||
@@ -47,7 +47,7 @@ void mg_cpus_destroy(struct mg_cpus *cpus)
 }
 
 /**
- * mg_cpus_add - add a member behind the others on a CPU
+ * mg_cpus_add - append a member to the list of a CPU
  * @cpus:	the CPUs
  * @member:	the member; on no list
  * @cpu:	the CPU
@@ -102,7 +102,7 @@ void mg_cpus_remove(struct mg_cpus *cpus, struct mg_member *member)
 }
 
 /**
- * mg_cpus_replace_plan - give a member a plan of another capacity
+ * mg_cpus_replace_plan - replace the plan of a member by one of another capacity
  * @cpus:	the CPUs
  * @member:	the member; its old plan is freed
  * @plan:	the new plan
@@ -126,9 +126,9 @@ void mg_cpus_replace_plan(struct mg_cpus *cpus, struct mg_member *member,
 }
 
 /*
- * The sweeping task takes CLOCK_MONOTONIC and perf_clock() at the same time, so
- * that handlers read one clock only. perf_clock() may differ between CPUs: a time
- * that is not within @window after the begin of the sweep is replaced.
+ * The sweeping task reads CLOCK_MONOTONIC and perf_clock() at the same time, so
+ * handlers need to read one clock only. perf_clock() may differ between CPUs: a time
+ * that is not within @window after the start of the sweep is replaced.
  */
 static __always_inline struct mg_now mg_now_in_sweep(const struct mg_cpus *cpus, int cpu)
 {
@@ -158,8 +158,8 @@ void mg_cpu_read(void *info)
 	int cpu = smp_processor_id();
 	struct mg_cpu *on_cpu = &cpus->on_cpu[cpu];
 	struct mg_member *member;
-	bool needed = false;	/* a member can be read by this CPU only */
-	bool failed = false;	/* a member could not be read */
+	bool needed = false;	/* only this CPU can read some member */
+	bool failed = false;	/* some member could not be read */
 	int ret;
 
 	on_cpu->now = mg_now_in_sweep(cpus, cpu);

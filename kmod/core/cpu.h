@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The members of one CPU, and reading them: by that CPU, and from another one.
+ * The members of one CPU, and how that CPU or another one reads them.
  */
 #ifndef MG_CPU_H
 #define MG_CPU_H
@@ -16,21 +16,21 @@
 #include "core/read.h"
 #include "core/sink.h"
 
-/* Bounds the time that a handler runs with interrupts off. */
+/* Bounds the time for which a handler runs with interrupts off. */
 #define MG_MAX_EVENTS_PER_CPU	2048
 
 /**
  * struct mg_cpu - one CPU of a meta-group
  * @first:	list of members, in the order in which they were added; changed
  *		under mg_group.mutex and @lock, read under either
- * @nr_events:	events that the plans of the members have room for; mg_group.mutex
+ * @nr_events:	capacity of the plans of all members, in events; mg_group.mutex
  * @sample_room: bytes that the members need in a ring for one deadline; @lock
  * @done:	number of the last broadcast that the CPU has completed; sweep
  * @now:	when the CPU took part in it; sweep
  * @lock:	see docs/locking.md
- * @max_room:	what @sample_room may become: the size of the ring of a running stream;
+ * @max_room:	maximum of @sample_room: the size of the rings of a running stream;
  *		mg_group.mutex
- * @idle_seq:	odd while the CPU is idle and its counts are as of @idle_now; @lock
+ * @idle_seq:	odd while the CPU is idle and its counts date from @idle_now; @lock
  * @idle_now:	when the CPU entered idle; @lock
  *
  * "sweep": written by the handler on this CPU, read by the sweeping task.
@@ -48,20 +48,20 @@ struct mg_cpu {
 } ____cacheline_aligned;
 
 /**
- * struct mg_cpus - the CPUs of a meta-group, and what handlers share
+ * struct mg_cpus - the CPUs of a meta-group, and data that handlers share
  * @on_cpu:		[nr_cpu_ids]; constant
  * @sink:		where handlers write records
  * @round:		number of broadcasts so far, see mg_cpu.done
- * @begin:		begin of the sweep, CLOCK_MONOTONIC
+ * @begin:		start of the sweep, CLOCK_MONOTONIC
  * @clock_offset:	difference of CLOCK_MONOTONIC and perf_clock()
  * @window:		ns after @begin within which handlers are expected to run
- * @running:		CPUs with a member that only they can read
- * @needs_retry:	a member could not be read
+ * @running:		CPUs that have a member which only they can read
+ * @needs_retry:	some member could not be read
  * @mask:		CPUs that have members; mg_group.mutex
  *
- * Handlers read what precedes @running. The sweeping task writes it under
- * mg_group.mutex while no handler runs. @running and @needs_retry are written by
- * handlers, but seldom.
+ * Handlers read the fields before @running, which the sweeping task writes under
+ * mg_group.mutex while no handler runs. Handlers rarely write @running and
+ * @needs_retry.
  */
 struct mg_cpus {
 	struct mg_cpu *on_cpu;
@@ -102,7 +102,7 @@ static inline bool mg_cpu_has_room(const struct mg_cpu *on_cpu, u64 room)
 }
 
 /*
- * The counts as of idle_now are no longer valid, because the CPU leaves idle or
+ * Invalidate the counts that date from idle_now, because the CPU leaves idle or
  * its members change. on_cpu->lock is held.
  */
 static inline void mg_cpu_idle_invalidate(struct mg_cpu *on_cpu)

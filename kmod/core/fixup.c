@@ -7,7 +7,7 @@
 #include "core/fixup.h"
 #include "core/group.h"
 
-/* A frame that could not be enlarged is tried again after this time. */
+/* Time until the next attempt to enlarge a frame after a failure. */
 #define MG_GROW_INTERVAL	HZ
 
 static int mg_member_resize(struct mg_group *group, struct mg_member *member, u32 capacity)
@@ -64,7 +64,7 @@ static int mg_member_grow(struct mg_group *group, struct mg_member *member)
  * Enlarge all frames that were too small. A member that cannot grow stays STALE;
  * the others are not affected.
  *
- * Return: true if the frames were laid out again, so that all members are to be read.
+ * Return: true if the frames were laid out again, so all members must be read.
  */
 static bool mg_fixup_grow(struct mg_group *group)
 {
@@ -81,7 +81,7 @@ static bool mg_fixup_grow(struct mg_group *group)
 		if (!member->error)
 			grown = true;
 	}
-	/* Also if no frame was enlarged: replaced memory has no frames yet. */
+	/* Even if no frame was enlarged, replaced memory has no frames yet. */
 	if (!grown && mg_frames_are_laid_out(frames))
 		return false;
 	mg_frames_lay_out(frames);
@@ -89,8 +89,8 @@ static bool mg_fixup_grow(struct mg_group *group)
 }
 
 /*
- * Follow a member that its PMU has moved to another CPU. It cannot be refused
- * there, so that CPU may exceed MG_MAX_EVENTS_PER_CPU.
+ * Follow a member that its PMU has moved to another CPU. The move cannot be
+ * refused, so that CPU may exceed MG_MAX_EVENTS_PER_CPU.
  */
 static void mg_member_migrate(struct mg_group *group, struct mg_member *member)
 {
@@ -102,7 +102,7 @@ static void mg_member_migrate(struct mg_group *group, struct mg_member *member)
 }
 
 /**
- * mg_fixup - remove the causes for which members could not be read
+ * mg_fixup - resolve the reasons why members could not be read
  * @group:	the meta-group
  *
  * Enlarges frames that were too small and follows members that have moved. An
@@ -110,7 +110,7 @@ static void mg_member_migrate(struct mg_group *group, struct mg_member *member)
  *
  * Context: Process context, may sleep. mg_group.mutex is held, within a sweep,
  * while no handler runs. Takes ctx->mutex and mg_cpu.lock.
- * Return: true if the sweep is to be repeated.
+ * Return: true if the sweep must be repeated.
  */
 bool mg_fixup(struct mg_group *group)
 {

@@ -36,7 +36,7 @@ void mg_frames_destroy(struct mg_frames *frames)
 /**
  * mg_frames_find - find a member by its number
  * @frames:	the members
- * @id:		number given by ATTACH
+ * @id:		number of the member
  *
  * Return: the index of the member, or -ENOENT.
  */
@@ -60,12 +60,12 @@ int mg_frames_find(const struct mg_frames *frames, u32 id)
 /**
  * mg_frames_reserve - allocate memory for more members and frames
  * @frames:	the members
- * @nr_members:	members to have room for
+ * @nr_members:	number of members
  * @max:	largest number of members that may ever be needed
- * @size:	bytes of a copy to have room for
+ * @size:	bytes of a copy
  *
  * Context: Process context, may sleep.
- * Return: 0, -E2BIG or -ENOMEM. What has been allocated stays.
+ * Return: 0, -E2BIG or -ENOMEM. Memory that was allocated before an error is kept.
  */
 int mg_frames_reserve(struct mg_frames *frames, u32 nr_members, u32 max, u64 size)
 {
@@ -86,8 +86,8 @@ int mg_frames_reserve(struct mg_frames *frames, u32 nr_members, u32 max, u64 siz
 }
 
 /*
- * Before members are added or removed: publish a snapshot without frames. The
- * next sweep lays them out.
+ * Publish a snapshot without frames before members are added or removed. The next
+ * sweep lays out the frames.
  */
 static void mg_frames_clear(struct mg_frames *frames)
 {
@@ -124,8 +124,8 @@ static void mg_frames_wipe(struct mg_frames *frames, const struct mg_member *mem
 }
 
 /**
- * mg_frames_add - add a member behind the others
- * @frames:	with room reserved for it
+ * mg_frames_add - append a member
+ * @frames:	the members; memory for one more is reserved
  * @member:	the member
  */
 void mg_frames_add(struct mg_frames *frames, struct mg_member *member)
@@ -156,10 +156,10 @@ struct mg_member *mg_frames_remove(struct mg_frames *frames, u32 index)
 }
 
 /**
- * mg_frames_replace - put another member in the place of one, and overwrite its frames
- * @frames:	with room reserved for the frame of the other member
- * @index:	index of the one
- * @member:	the other member
+ * mg_frames_replace - replace a member, and overwrite its frames
+ * @frames:	the members; memory for the frame of the new member is reserved
+ * @index:	index of the old member
+ * @member:	the new member
  */
 void mg_frames_replace(struct mg_frames *frames, u32 index, struct mg_member *member)
 {
@@ -172,7 +172,7 @@ void mg_frames_replace(struct mg_frames *frames, u32 index, struct mg_member *me
 	frames->size -= mg_member_frame_size(old);
 }
 
-/* Write a record that no sweep has written yet. */
+/* Initialize a record that no sweep has written yet. */
 static void mg_record_init(const struct mg_member *member,
 			   struct perf_metagroup_record *record)
 {
@@ -260,11 +260,11 @@ static void mg_frames_copy(struct mg_frames *frames)
 }
 
 /**
- * mg_frames_prepare - have frames for all members in the copy that is written next
+ * mg_frames_prepare - ensure that the copy that is written next has all frames
  * @frames:	the members
  *
- * Return: true if the records in that copy are those of the last sweep but one,
- * so that mg_frames_carry_over() is needed for members that are not swept now.
+ * Return: true if the records in that copy are those of the sweep before the last
+ * one, so members that are not swept now need mg_frames_carry_over().
  */
 bool mg_frames_prepare(struct mg_frames *frames)
 {
@@ -281,7 +281,7 @@ bool mg_frames_prepare(struct mg_frames *frames)
 }
 
 /**
- * mg_frames_carry_over - take a member's record from the published copy
+ * mg_frames_carry_over - copy a member's record from the published copy
  * @frames:	the members
  * @member:	the member
  */

@@ -14,7 +14,7 @@
  * @members:		members, by rising id
  * @nr_members:		entries of @members in use
  * @max_members:	entries of @members
- * @size:		bytes of a copy of the snapshot that has all frames
+ * @size:		bytes of a copy of the snapshot with all frames
  * @relayout:		members were attached or detached since the last sweep
  *
  * All fields and functions: mg_group.mutex is held.

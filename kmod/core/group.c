@@ -93,8 +93,8 @@ int mg_group_control(struct mg_group *group, unsigned int perf_cmd)
 
 	/*
 	 * RESET interrupts an idle CPU to update its counts, and then sets them to
-	 * 0. A refresh between the two, when the CPU enters idle again, must not
-	 * happen.
+	 * 0. The CPU must not refresh its counts in between, when it enters idle
+	 * again.
 	 */
 	if (group->quiet)
 		group->quiet_ops->hold(group);
@@ -123,7 +123,7 @@ static void mg_isolated_cpus(struct cpumask *isolated)
 }
 
 /**
- * mg_group_set_mode - set the mode of a meta-group, whose quiet mode is set
+ * mg_group_set_mode - set the mode of a meta-group, except for quiet mode
  * @group:	the meta-group
  * @mode:	PERF_METAGROUP_MODE_*
  *

@@ -15,10 +15,10 @@ struct mg_quiet;
 struct mg_quiet_ops;
 
 /**
- * struct mg_stats - duration of sweeps in ns
+ * struct mg_stats - statistics of sweeps; durations in ns
  * @sweeps:	number of sweeps
- * @last:	duration of the last one
- * @max:	duration of the longest one
+ * @last:	duration of the last sweep
+ * @max:	duration of the longest sweep
  * @total:	sum of durations
  */
 struct mg_stats {
@@ -30,16 +30,16 @@ struct mg_stats {
 
 /**
  * struct mg_group - a meta-group
- * @cpus:		members by CPU, and what handlers use
+ * @cpus:		members by CPU, and data that handlers use
  * @mutex:		protects all fields
  * @refs:		references
  * @frames:		members in attach order, and their frames
- * @quiet:		quiet mode; NULL before the first time
- * @quiet_ops:		table of @quiet
+ * @quiet:		quiet mode; NULL until it is first set
+ * @quiet_ops:		operations of @quiet
  * @next_id:		number of the next member
  * @mode:		PERF_METAGROUP_MODE_*
  * @skipped:		CPUs that are not interrupted (SKIP_ISOLATED)
- * @req_mask:		CPUs that the caller of this sweep requests
+ * @req_mask:		CPUs that the caller of this sweep has requested
  * @selected_mask:	@req_mask without CPUs that have no members
  * @ipi_mask:		memory of @targets
  * @tmp_mask:		scratch

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The core calls layers above it by these tables, one for each. It includes none of
- * their headers, and is the same whether they are built or not. None of the calls is on
- * the fast path of a sweep, mg_read_local(). Streams need no table: they call the core.
+ * The core calls each layer above it through one of these tables. It does not include
+ * their headers, and does not depend on whether they are built. None of these calls is
+ * on the fast path of a sweep, mg_read_local(). Streams need no table: they call the
+ * core.
  */
 #ifndef MG_LAYERS_H
 #define MG_LAYERS_H
@@ -17,14 +18,14 @@ struct perf_event_context;
 
 /**
  * struct mg_set_ops - counters of kernel events, and their members
- * @update:	bring the counts of a member up to date, as mg_update_any(), under ctx->lock
- * @show:	turn a payload with what the events have counted into what the member shows;
- *		under ctx->lock
- * @describe:	as mg_counter_describe()
- * @describe_member: add what the member knows to that; mg_group.mutex is held
+ * @update:	bring the counts of a member up to date, like mg_update_any(); ctx->lock is held
+ * @show:	convert a payload from the counts of the events to what the member shows;
+ *		ctx->lock is held
+ * @describe:	like mg_counter_describe()
+ * @describe_member: add properties of the member to a description; mg_group.mutex is held
  * @destroy:	free members, whose counters have no owner, and their counters
  *
- * A counter that is a perf group has no table.
+ * The counter of a perf group has no table.
  */
 struct mg_set_ops {
 	int (*update)(const struct mg_member *member, struct perf_event_context *ctx, int cpu,
@@ -39,12 +40,12 @@ struct mg_set_ops {
 /**
  * struct mg_quiet_ops - quiet mode of a meta-group
  * @read_idle:	read members of idle CPUs, and remove these CPUs from mg_group.ipi_mask
- * @hold:	stop CPUs that enter idle from changing counts
+ * @hold:	prevent CPUs that enter idle from changing counts
  * @release:	undo @hold
  * @free:	the meta-group is freed
  *
- * Of a meta-group that has never been quiet, mg_group.quiet is NULL. mg_group.mutex is
- * held, except for @free, when there is no other user.
+ * mg_group.quiet is NULL for a meta-group that has never been quiet. mg_group.mutex is
+ * held, except in @free, when there is no other user.
  */
 struct mg_quiet_ops {
 	void (*read_idle)(struct mg_group *group);

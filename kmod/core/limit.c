@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A sweep interrupts many CPUs, so a user without CAP_PERFMON may sweep all CPUs only
- * max_sweep_rate times per second. All else that interrupts CPUs is charged to the same
- * budget, by their number. Such a user may have MG_LIMIT_STREAMS streams. The
- * events of sets have no descriptors that RLIMIT_NOFILE counts, and perf does not
- * account their memory, so such a user has at most max_set_events. All handles of a
- * user share these limits.
+ * max_sweep_rate times per second. All other operations that interrupt CPUs are charged
+ * to the same budget, in proportion to the number of CPUs. Such a user may have
+ * MG_LIMIT_STREAMS streams. The events of sets have no descriptors that RLIMIT_NOFILE
+ * counts, and perf does not account their memory, so such a user may have at most
+ * max_set_events. All handles of a user share these limits.
  *
- * The algorithm of the rate is GCRA: @due advances by 1 s / rate with each call and
- * never lags behind the clock. A call may run up to MG_LIMIT_BURST before @due. It is
- * charged for all CPUs, so that calls at the same time do not all find the same @due, and
- * afterwards for those that it has interrupted.
+ * The rate is limited by GCRA: @due advances by 1 s / rate with each call and never lags
+ * behind the clock. A call may run up to MG_LIMIT_BURST before @due. It is first charged
+ * for all CPUs, so that concurrent calls do not find the same @due; afterwards the charge
+ * is corrected to the CPUs that it has interrupted.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -39,18 +39,18 @@
 static unsigned int max_sweep_rate = 100000;
 module_param(max_sweep_rate, uint, 0644);
 MODULE_PARM_DESC(max_sweep_rate,
-		 "sweeps of all CPUs per second of a user without CAP_PERFMON, 0 for no limit (100000)");
+		 "sweeps of all CPUs per second for a user without CAP_PERFMON, 0 for no limit (100000)");
 
 static unsigned int max_set_events = 65536;
 module_param(max_set_events, uint, 0644);
 MODULE_PARM_DESC(max_set_events,
-		 "events in sets of a user without CAP_PERFMON, on all CPUs together (65536)");
+		 "events in sets for a user without CAP_PERFMON, on all CPUs together (65536)");
 
 /* The default of the sysctl perf_event_mlock_kb. */
 static unsigned int max_ring_kb = 512 + PAGE_SIZE / 1024;
 module_param(max_ring_kb, uint, 0644);
 MODULE_PARM_DESC(max_ring_kb,
-		 "kB of rings for each CPU of a user without CAP_PERFMON, beyond RLIMIT_MEMLOCK (516)");
+		 "kB of rings per CPU for a user without CAP_PERFMON, beyond RLIMIT_MEMLOCK (516)");
 
 /**
  * struct mg_limit - the limits of one user
@@ -58,7 +58,7 @@ MODULE_PARM_DESC(max_ring_kb,
  * @uses:	open handles, and members of sets, that use the limit; mg_limits_mutex
  * @user:	the user; constant
  * @streams:	running streams; atomic
- * @ring_pages:	pages of rings that max_ring_kb allows; atomic
+ * @ring_pages:	pages of rings that are charged to max_ring_kb; atomic
  * @events:	events in sets; mg_limits_mutex
  * @due:	when the next call is due, CLOCK_MONOTONIC in ns; atomic
  */
@@ -90,9 +90,9 @@ static kuid_t mg_limit_user(void)
 }
 
 /*
- * Find the limit of @user, and free those that are unused on the way. A limit
- * that is not used stays until @due has passed, so that closing and opening a
- * handle does not reset it.
+ * Find the limit of @user, and free unused limits on the way. An unused limit
+ * stays until @due has passed, so that closing and opening a handle does not reset
+ * it.
  */
 static struct mg_limit *mg_limit_find(kuid_t user)
 {
@@ -158,14 +158,14 @@ void mg_limit_put(struct mg_limit *limit)
 	mutex_unlock(&mg_limits_mutex);
 }
 
-/* The cost of an interrupt of @nr_cpus CPUs in ns. All CPUs together cost as much as a sweep. */
+/* The cost of interrupting @nr_cpus CPUs in ns. Interrupting all CPUs costs one sweep. */
 static s64 mg_limit_cost(unsigned int rate, u32 nr_cpus)
 {
 	return div_u64((u64)NSEC_PER_SEC / rate * nr_cpus, num_online_cpus());
 }
 
 /**
- * mg_limit_charge - charge for CPUs that are interrupted, without a wait
+ * mg_limit_charge - charge for interrupted CPUs without waiting
  * @limit:	the limit, or NULL
  * @nr_cpus:	their number
  *
@@ -184,10 +184,10 @@ void mg_limit_charge(struct mg_limit *limit, u32 nr_cpus)
  * @limit:	the limit, or NULL
  * @nr_events:	their number
  *
- * The limit is used until they are removed.
+ * The limit stays in use until they are removed.
  *
  * Context: Process context, may sleep. Takes mg_limits_mutex.
- * Return: true, or false if the user would have more than allowed.
+ * Return: true, or false if the user would exceed max_set_events.
  */
 bool mg_limit_add_events(struct mg_limit *limit, u32 nr_events)
 {
@@ -208,7 +208,7 @@ bool mg_limit_add_events(struct mg_limit *limit, u32 nr_events)
 }
 
 /**
- * mg_limit_remove_events - events that were counted are gone; charge for it
+ * mg_limit_remove_events - uncount events that are closed, and charge for it
  * @limit:	the limit, or NULL
  * @nr_events:	their number
  *
@@ -228,9 +228,9 @@ void mg_limit_remove_events(struct mg_limit *limit, u32 nr_events)
 /**
  * mg_limit_wait - wait until the next call is within the limit
  * @limit:	the limit
- * @nonblock:	do not wait, fail
+ * @nonblock:	fail instead of waiting
  *
- * The call is charged for all CPUs until mg_limit_settle().
+ * The call is charged for all CPUs until mg_limit_settle() is called.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EAGAIN if the caller would have to wait, -ERESTARTSYS on a signal.
@@ -284,7 +284,7 @@ void mg_limit_settle(struct mg_limit *limit, u32 nr_cpus)
  * @limit:	the limit, or NULL
  *
  * Context: Any.
- * Return: true, or false if the user has as many as allowed.
+ * Return: true, or false if the user already has the maximum.
  */
 bool mg_limit_add_stream(struct mg_limit *limit)
 {
@@ -292,7 +292,7 @@ bool mg_limit_add_stream(struct mg_limit *limit)
 }
 
 /**
- * mg_limit_remove_stream - a stream that was counted has stopped
+ * mg_limit_remove_stream - uncount a stream that has stopped
  * @limit:	the limit, or NULL
  *
  * Context: Any.
@@ -324,7 +324,7 @@ unsigned long mg_limit_take_pages(struct mg_limit *limit, unsigned long pages)
 }
 
 /**
- * mg_limit_give_pages - pages that were charged are free
+ * mg_limit_give_pages - uncharge pages that were freed
  * @limit:	the limit
  * @pages:	number of pages
  *

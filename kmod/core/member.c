@@ -30,7 +30,7 @@ struct mg_member *mg_member_create(int fd, u32 *reason)
 	member = kzalloc(sizeof(*member), GFP_KERNEL_ACCOUNT);
 	if (!member)
 		goto put_counter;
-	/* A group that grows or moves after this is corrected by the first sweep. */
+	/* If the group grows or moves after this, the first sweep corrects the member. */
 	mg_counter_describe(counter, &info, NULL, 0);
 	member->plan = mg_plan_alloc(counter, info.nr_in_payload);
 	if (!member->plan)
@@ -46,10 +46,10 @@ put_counter:
 }
 
 /**
- * mg_status_name - what a status is called in text
+ * mg_status_name - the name of a status in text
  * @status:	of mg_member_describe() or mg_counter_describe()
  *
- * Return: the word.
+ * Return: the name.
  */
 const char *mg_status_name(u32 status)
 {
@@ -66,7 +66,7 @@ const char *mg_status_name(u32 status)
 }
 
 /**
- * mg_member_describe - mg_counter_describe_wait() of a member's counter
+ * mg_member_describe - describe a member without reading it
  * @member:	the member
  * @info:	result
  * @ids:	result: ids of its events
@@ -94,9 +94,9 @@ int mg_member_describe(const struct mg_member *member, struct mg_event_info *inf
  * mg_member_claim - become the owner of the counters of all members, or of none
  * @members:	members that are not attached
  * @count:	entries of @members
- * @failed:	set to the index of the first whose counter has an owner
+ * @failed:	set to the index of the first member whose counter has an owner
  *
- * No other caller sees a claim that is undone.
+ * Other callers never see a claim that is undone.
  *
  * Context: Process context, may sleep. Takes mg_claims_mutex.
  * Return: 0, or -EBUSY.

@@ -10,7 +10,7 @@
 struct mg_view;
 
 /**
- * struct mg_member - a counter as one meta-group sees it
+ * struct mg_member - a counter as part of one meta-group
  * @plan:	how to read the counter; replaced under mg_group.mutex and mg_cpu.lock
  * @next:	next member on the same CPU; as mg_cpu.first
  * @offset:	of the frame in each copy of the snapshot; mg_group.mutex
@@ -19,9 +19,9 @@ struct mg_view;
  * @written:	for each copy of the snapshot: generation of the plan whose
  *		constants are in the frame, or MG_NOTHING_WRITTEN; sweep
  * @id:		number; mg_group.mutex, constant once attached
- * @generation:	how often kernel events have been opened anew; as @plan
- * @counter:	where the counts come from; a reference, replaced as @plan
- * @view:	what is shown of kernel events; NULL for a group; constant
+ * @generation:	how many times kernel events were reopened or replaced; as @plan
+ * @counter:	source of the counts; a reference, replaced as @plan
+ * @view:	view of kernel events; NULL for a group; constant
  * @scratch:	memory of @view for a payload that user space must not see; or NULL; constant
  * @grow_error:	result of the last attempt to enlarge the frame; mg_group.mutex
  * @grow_after:	no new attempt before this time in jiffies; mg_group.mutex
@@ -50,7 +50,7 @@ struct mg_member {
 
 #define MG_NOTHING_WRITTEN	U64_MAX	/* larger than any generation */
 
-/* Have both records written as a whole. */
+/* Cause both records to be written completely. */
 static inline void mg_member_unwrite(struct mg_member *member)
 {
 	member->written[0] = MG_NOTHING_WRITTEN;
@@ -70,9 +70,9 @@ static inline u32 mg_member_frame_size(const struct mg_member *member)
 }
 
 /*
- * Bytes beside the payload that a member may need in a ring of the layer above, for
- * one deadline and for those lost before. A deadline at which it cannot be read is a
- * record of its own, which is not longer than a payload of one count.
+ * Bytes in addition to the payload that a member may need in a ring of the layer above,
+ * for one deadline and for those lost before. If it cannot be read at a deadline, that
+ * deadline has a separate record, which is no longer than a payload of one count.
  */
 #define MG_SAMPLE_HEAD	72
 

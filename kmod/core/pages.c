@@ -118,7 +118,7 @@ static const struct vm_operations_struct mg_pages_ops = {
  * @pages:	the memory; the reference is consumed, also on failure
  * @vma:	the mapping; it begins at pages->offset
  *
- * Pages are mapped when they are accessed, so they come back after MADV_DONTNEED.
+ * Pages are mapped when they are accessed, so they are mapped again after MADV_DONTNEED.
  *
  * Context: Process context. mmap_lock is held.
  * Return: 0, or -EINVAL if the mapping is larger than the memory.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Memory of the kernel that user space can map. It stays as long as it is mapped.
+ * Kernel memory that user space can map. It is freed after the last mapping is gone.
  */
 #ifndef MG_PAGES_H
 #define MG_PAGES_H
@@ -12,9 +12,9 @@ struct vm_area_struct;
 
 /**
  * struct mg_pages - memory that user space can map
- * @refs:	one reference of the owner, and one of each mapping
+ * @refs:	one reference for the owner, and one for each mapping
  * @size:	bytes that can be mapped
- * @offset:	where @memory begins in the file, in pages
+ * @offset:	file offset of @memory, in pages
  * @memory:	the memory
  * @free:	frees the memory and this structure
  *

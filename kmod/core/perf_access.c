@@ -12,15 +12,15 @@
 #include "compat/perf_event.h"
 #include "core/perf_access.h"
 
-/* The f_op of all perf files; set once, by the first such file. */
+/* The f_op of all perf files; set once, from the first such file. */
 static const struct file_operations *mg_perf_fops;
 
 /**
  * mg_event_of_file - get the perf event behind a file
  * @file:	any file
  *
- * perf_fops is not exported. A perf file is an anonymous inode whose name user
- * space cannot choose, so the first file of that name shows perf_fops.
+ * perf_fops is not exported. A perf file has an anonymous inode whose name user
+ * space cannot choose, so the f_op of the first file with that name is perf_fops.
  *
  * Context: Any; the caller holds a reference to @file.
  * Return: the event, or NULL if @file is not a perf event.
@@ -60,7 +60,7 @@ int mg_event_check_leader(struct perf_event *event, u32 *reason)
 }
 
 /**
- * mg_event_status - status of an event, as a record shows it
+ * mg_event_status - status of an event as in a record
  * @event:	leader of a group
  * @place:	where it is
  *
@@ -90,7 +90,7 @@ u32 mg_event_status(const struct perf_event *event, enum mg_place place)
 }
 
 /**
- * mg_event_wait_moved - wait until a move to another context is over
+ * mg_event_wait_moved - wait for a move to another context to complete
  * @event:	the event
  *
  * A move holds both ctx->mutexes throughout. perf_event_read_value() takes one of
@@ -130,7 +130,7 @@ void mg_counter_init(struct mg_counter *counter, u64 format)
 						 sizeof(struct perf_metagroup_record);
 }
 
-/* Events that a payload has words for. ctx->lock is held. */
+/* Number of events that a payload has words for. ctx->lock is held. */
 static u32 mg_counter_nr_events(const struct mg_counter *counter)
 {
 	return counter->read_format & PERF_FORMAT_GROUP ?
@@ -193,9 +193,9 @@ u32 mg_counter_max_events(const struct mg_counter *counter)
 }
 
 /**
- * mg_plan_alloc - allocate a plan; its first user makes it
+ * mg_plan_alloc - allocate a plan, which its first user makes
  * @counter:	the counter
- * @capacity:	events to have room for
+ * @capacity:	maximum number of events
  *
  * Context: Process context, may sleep.
  * Return: the plan, or NULL.
@@ -216,7 +216,7 @@ struct mg_plan *mg_plan_alloc(struct mg_counter *counter, u32 capacity)
 	if (counter->kernel)
 		return plan;	/* see mg_kernel_plan() */
 	plan->leader = counter->leader;
-	/* Generations only rise, so the group never has this one. */
+	/* Generations only increase, so the group never has this one. */
 	plan->generation = READ_ONCE(plan->leader->group_generation) - 1;
 	return plan;
 }
@@ -249,7 +249,7 @@ static bool mg_pmu_needs_read(const struct pmu *pmu)
 }
 
 /**
- * mg_event_needs_read - check whether only pmu->read() brings a count up to date
+ * mg_event_needs_read - check whether a count needs pmu->read() to be up to date
  * @event:	an event whose PMU is registered
  *
  * Return: true if so.
@@ -259,7 +259,7 @@ bool mg_event_needs_read(const struct perf_event *event)
 	return mg_pmu_needs_read(READ_ONCE(event->pmu));
 }
 
-/* Later kernels rewrite attr.type to that of the clock's own PMU, which has a name. */
+/* Later kernels change attr.type to the type of the clock's own PMU, which has a name. */
 static bool mg_event_is_named_clock(const struct perf_event *event, u64 config, const char *name)
 {
 	const struct pmu *pmu = READ_ONCE(event->pmu);
@@ -284,9 +284,9 @@ bool mg_event_is_clock(const struct perf_event *event)
 
 /*
  * Return true if an event of the group samples. To throttle it, perf may stop all
- * events of the group, and start them later, without an update of their counts. What a
- * clock has counted since the last one is dropped then, so it must not have been shown:
- * such clocks are read by pmu->read(), which writes what it shows.
+ * events of the group and start them later without updating their counts. This drops
+ * what a clock has counted since its last update, so it must not have been shown before:
+ * such clocks are read with pmu->read(), which stores the count that is shown.
  */
 static bool mg_group_samples(struct perf_event *leader)
 {
@@ -302,9 +302,9 @@ static bool mg_group_samples(struct perf_event *leader)
 }
 
 /*
- * Of a plan while it is made. The sizes of its arrays are local to the maker,
- * so that two CPUs that make a plan at once, because one of them holds the wrong
- * lock, both stay within the arrays.
+ * State of a plan that is being made. The sizes of its arrays are local to the CPU
+ * that makes it: if two CPUs make the same plan at once, because one of them holds the
+ * wrong lock, both stay within the arrays.
  */
 struct mg_plan_making {
 	bool samples;
@@ -340,7 +340,7 @@ static void mg_plan_add(struct mg_plan *plan, struct perf_event *event,
 		plan->counts[making->counts++] = count;
 }
 
-/* True if mg_write_plain() can write the payload: both times, no special case. */
+/* Return true if mg_write_plain() can write the payload: both times, no special case. */
 static bool mg_counter_is_plain(const struct mg_counter *counter)
 {
 	u64 format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
@@ -365,15 +365,15 @@ static enum mg_scope mg_plan_scope(const struct mg_plan *plan)
  * @plan:	the plan
  * @place:	where the group is; not MG_MOVING
  *
- * Siblings are walked by count. If the group changes under a walker that holds
- * the wrong lock (see docs/locking.md), the walk still ends, and each step is to
+ * Siblings are walked by count. If the group changes while the walker holds the
+ * wrong lock (see docs/locking.md), the walk still terminates, and each step leads to
  * an event, which RCU keeps alive while interrupts are off.
  *
  * The list may be shorter than the count: Linux 5.10 dissolves a group without
  * setting nr_siblings to 0, and read(2) returns zeros for the missing events.
  *
  * Context: ctx->lock is held, interrupts are off.
- * Return: 0, or -EMSGSIZE if the plan has no room for all events.
+ * Return: 0, or -EMSGSIZE if the group has more events than the plan's capacity.
  */
 int mg_plan_make(struct mg_plan *plan, enum mg_place place)
 {
@@ -403,7 +403,7 @@ int mg_plan_make(struct mg_plan *plan, enum mg_place place)
 	plan->nr_counts = making.counts;
 	plan->scope = mg_plan_scope(plan);
 	plan->plain = plan->scope == MG_SCOPE_CPU && mg_counter_is_plain(counter);
-	/* Groups that count in software need no transaction. */
+	/* Software groups need no transaction. */
 	plan->transaction = plan->nr_reads && counter->read_format & PERF_FORMAT_GROUP &&
 			    !(leader->group_caps & PERF_EV_CAP_SOFTWARE);
 	return 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Access to struct perf_event from outside kernel/events/core.c. All knowledge
- * of perf's internals is here, in perf_access.c and in perf_read.h, which has
- * the part that every sweep executes.
+ * Access to struct perf_event from outside kernel/events/core.c. All code that
+ * depends on perf's internals is here, in perf_access.c and in perf_read.h, which
+ * has the part that every sweep executes.
  */
 #ifndef MG_PERF_ACCESS_H
 #define MG_PERF_ACCESS_H
@@ -22,37 +22,37 @@
  */
 #define MG_MAX_PAYLOAD	(16 * 1024)
 
-/* A bit of read_format that is not known would change the payload. */
+/* An unknown bit of read_format would change the payload. */
 #define MG_FORMAT_MAX	BIT(5)
 static_assert(PERF_FORMAT_MAX >= MG_FORMAT_MAX);
 
-/* In place of a CPU: read as from another one. event->oncpu never has it, unlike -1. */
+/* In place of a CPU: read as if from another CPU. Unlike -1, event->oncpu is never this. */
 #define MG_OTHER_CPU	(-2)
 
 struct mg_member;
 struct mg_set_ops;
 
 /**
- * struct mg_counter - where the counts of a member come from
- * @leader:		leader of a perf group, or the first kernel event; NULL until they
- *			are open, then constant
+ * struct mg_counter - the source of a member's counts
+ * @leader:		leader of a perf group, or the first kernel event; NULL until the
+ *			events are open, then constant
  * @id:			identifier of the leader; constant
  * @read_format:	of the payload; constant
  * @count_word:		index of the leader's count in the payload; constant
  * @running_word:	index of total_time_running; constant
- * @id_word:		index of the leader's id; constant
+ * @id_word:		index of the leader's identifier; constant
  * @lost_word:		index of the leader's lost samples; constant
  * @stride:		words from one event's count to the next one's; constant
  * @header_words:	words of the payload that belong to no event; constant
  * @record_size:	bytes of a record before its payload; constant
  * @shown_enabled:	last total_time_enabled that was returned; ctx->lock
  * @shown_running:	last total_time_running that was returned; ctx->lock
- * @ops:		of kernel events, else NULL; constant
+ * @ops:		operations of kernel events; NULL for a perf group; constant
  * @kernel:		kernel events, which count on @cpu; or NULL; constant
  * @nr_kernel:		entries of @kernel; constant
  * @cpu:		CPU of the kernel events; constant
- * @file:		file of the leader; a reference, which keeps it; or NULL; constant
- * @refs:		references to that of a perf group; see counter.c
+ * @file:		file of the leader; a reference, which keeps the leader; or NULL; constant
+ * @refs:		references to the counter of a perf group; see counter.c
  * @node:		entry in the table of counters; mg_counters_mutex
  * @owner:		the attached member, or NULL; mg_claims_mutex
  *
@@ -99,7 +99,7 @@ enum mg_scope {
 };
 
 /**
- * struct mg_count - an event and the place of its count in the payload
+ * struct mg_count - an event and the position of its count in the payload
  * @event:	the event
  * @word:	index of its count
  * @task:	for clocks: task-clock, not cpu-clock
@@ -115,7 +115,7 @@ struct mg_count {
  * @leader:		leader of the group; constant
  * @first:		leader->sibling_list.next when the plan was made
  * @generation:		leader->group_generation when the plan was made
- * @capacity:		events that the arrays and the frame have room for; constant
+ * @capacity:		maximum number of events in the arrays and the frame; constant
  * @nr_events:		events that the payload has words for
  * @nr_present:		entries of @events; the words of further events are 0
  * @nr_reads:		entries of @reads
@@ -125,7 +125,7 @@ struct mg_count {
  * @plain:		mg_write_plain() can write the payload
  * @transaction:	pmu->start_txn() and pmu->commit_txn() are needed
  * @idle_stable:	no count changes while the CPU is idle
- * @movable:		of kernel events: a PMU may move one to another CPU
+ * @movable:		for kernel events: a PMU may move one to another CPU
  * @reads:		events whose pmu->read() has an effect
  * @clocks:		cpu-clock and task-clock events of groups that do not sample, see
  *			mg_write_clocks()
@@ -133,7 +133,7 @@ struct mg_count {
  * @counter:		the counter of @leader; constant
  * @counts:		events that are not in @clocks
  *
- * Of kernel events, @reads has an entry for each, which is NULL if its pmu->read()
+ * For kernel events, @reads has one entry per event, which is NULL if its pmu->read()
  * has no effect. Their plan is made once.
  *
  * With a plan, a sweep neither walks the sibling list nor tests the type of
@@ -180,11 +180,11 @@ struct mg_now {
  * @nr_in_payload:	events that a payload has words for
  * @payload:		bytes of a payload
  * @cpu:		CPU of the leader
- * @generation:		how often the events have been opened anew
- * @error:		errno of the last attempt to do so, or 0
- * @failed:		index of the event that was the cause
+ * @generation:		how many times the events were reopened or replaced
+ * @error:		errno of the last attempt to reopen them, or 0
+ * @failed:		index of the event that caused it
  * @reason:		PERF_METAGROUP_REASON_*
- * @users:		members that share an event, at most
+ * @users:		largest number of members that share one of the events
  */
 struct mg_event_info {
 	u64 read_format;
@@ -203,7 +203,7 @@ struct mg_event_info {
 /**
  * enum mg_place - where an event is, as seen under the lock of a context
  * @MG_INSTALLED:	on that context
- * @MG_DISSOLVED:	on no context, for good
+ * @MG_DISSOLVED:	permanently on no context
  * @MG_MOVING:		on its way to another context, or already there
  */
 enum mg_place {
@@ -224,7 +224,7 @@ enum mg_place {
  * or PMU (perf_pmu_migrate_context(), move_group) keeps it together.
  *
  * Context: ctx->lock is held, interrupts are off.
- * Return: where it is.
+ * Return: its place.
  */
 static inline enum mg_place mg_event_place(const struct perf_event *event,
 					   const struct perf_event_context *ctx)
@@ -242,13 +242,13 @@ static inline enum mg_place mg_event_place(const struct perf_event *event,
 	return attached & PERF_ATTACH_GROUP ? MG_MOVING : MG_DISSOLVED;
 }
 
-/* Return true if the group is on no context, for good. */
+/* Return true if the group is permanently on no context. */
 static inline bool mg_status_is_dissolved(u32 status)
 {
 	return status == PERF_METAGROUP_OFFLINE || status == PERF_METAGROUP_REVOKED;
 }
 
-/* Return true if @event counts a task, on all CPUs or on one. */
+/* Return true if @event counts a task, on one CPU or on all. */
 static inline bool mg_event_is_of_task(const struct perf_event *event)
 {
 	return READ_ONCE(event->attach_state) & PERF_ATTACH_TASK || READ_ONCE(event->cpu) < 0;
@@ -282,7 +282,7 @@ static inline u64 mg_counter_id(const struct mg_counter *counter)
  * @counter:	the counter
  * @nr_events:	events that the payload has words for
  *
- * Return: bytes.
+ * Return: the number of bytes.
  */
 static inline u32 mg_payload_size(const struct mg_counter *counter, u32 nr_events)
 {

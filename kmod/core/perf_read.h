@@ -6,9 +6,9 @@
  * their CPU, take ctx->lock again, copy. Here it is one pass under ctx->lock
  * alone. docs/locking.md explains why that is enough.
  *
- * Each instruction here is executed on each CPU at each sweep, so all functions
- * are inline, and what is rare is in perf_access.c. Unless stated otherwise, they
- * are called with ctx->lock held and interrupts off.
+ * This code is executed on each CPU in each sweep, so all functions are inline, and
+ * code for rare cases is in perf_access.c. Unless stated otherwise, functions are
+ * called with ctx->lock held and interrupts off.
  */
 #ifndef MG_PERF_READ_H
 #define MG_PERF_READ_H
@@ -51,8 +51,8 @@ static __always_inline bool mg_event_is_active(const struct perf_event *event)
 }
 
 /*
- * Return true if the group counts on @cpu. If that is this CPU, the group goes on
- * to, because interrupts are off; and it is on the context that its ->ctx names:
+ * Return true if the group counts on @cpu. If that is this CPU, the group continues
+ * to, because interrupts are off, and it is on the context that its ->ctx names:
  * only this CPU stores its number in ->oncpu and replaces it, under the lock of
  * that context.
  */
@@ -62,7 +62,7 @@ static __always_inline bool mg_counts_on(const struct mg_plan *plan, int cpu)
 }
 
 /*
- * Return true if @generation is that of the group. A leader that is detached
+ * Return true if the group still has @generation. A leader that is detached
  * loses its siblings without a new generation, so @first is compared as well.
  */
 static __always_inline bool mg_plan_is_at(const struct mg_plan *plan, u64 generation)
@@ -80,7 +80,7 @@ static __always_inline int mg_plan_update(struct mg_plan *plan)
 }
 
 /**
- * struct mg_times - for how long an event was enabled and was on the PMU
+ * struct mg_times - how long an event was enabled and on the PMU
  * @enabled:	total_time_enabled
  * @running:	total_time_running
  */
@@ -133,9 +133,9 @@ static __always_inline void mg_write_times(const struct mg_counter *counter,
 }
 
 /*
- * Clocks need no pmu->read(), which would read the time again for each: their
+ * Clocks do not need pmu->read(), which would read the time again for each: their
  * count continues from prev_count as in cpu_clock_event_update() and
- * task_clock_event_update(). Both may be called for the same event by an NMI and
+ * task_clock_event_update(). An NMI may call either function for the same event and
  * change both words.
  */
 static __always_inline void mg_write_clocks(const struct mg_plan *plan,
@@ -170,8 +170,8 @@ static __always_inline void mg_write_counts(const struct mg_plan *plan, u64 *pay
 }
 
 /*
- * Write a payload by the grammar of perf_event_read_format in
- * <linux/perf_event.h>, except for its constants. The plan is current.
+ * Write a payload, except for its constants, in the format that is described at
+ * enum perf_event_read_format in <linux/perf_event.h>. The plan is current.
  */
 static __always_inline void mg_write_payload(const struct mg_plan *plan,
 					     const struct perf_event_context *ctx,
@@ -192,8 +192,8 @@ static __always_inline void mg_write_payload(const struct mg_plan *plan,
 }
 
 /*
- * The same for a plain group that counts on this CPU, in a frame that has its
- * constants. The time of its context runs, and @clock is not before it began.
+ * The same for a plain group that counts on this CPU, in a frame that already has the
+ * constants. The time of its context is running, and @clock is not before its start.
  */
 static __always_inline void mg_write_plain(const struct mg_plan *plan,
 					   const struct perf_event_context *ctx,

@@ -9,16 +9,16 @@
 
 /*
  * Functions named mg_update_* bring the counts of a member up to date and set
- * @status. They hold ctx->lock, and return what is described in read.h.
+ * @status. They are called with ctx->lock held; read.h describes their return values.
  */
 
-/* A group that does not count. perf has updated its counts when it stopped. */
+/* A group that does not count. perf updated its counts when it stopped. */
 static int mg_update_inactive(const struct mg_member *member, enum mg_place place, u32 *status)
 {
 	struct mg_plan *plan = member->plan;
 	int err;
 
-	/* It may have arrived on another CPU, where it does not count either. */
+	/* It may have moved to another CPU, where it does not count either. */
 	if (place == MG_MOVING || mg_counter_cpu(member->counter) != member->cpu)
 		return -EAGAIN;
 
@@ -40,7 +40,7 @@ static int mg_update_elsewhere(const struct mg_member *member,
 	if (place != MG_INSTALLED || !mg_event_is_active(plan->leader))
 		return mg_update_inactive(member, place, status);
 
-	/* It was moved, and counts on another CPU since. */
+	/* It was moved, and now counts on another CPU. */
 	if (mg_counter_cpu(member->counter) != member->cpu)
 		return -EAGAIN;
 	err = mg_plan_update(plan);
@@ -101,10 +101,10 @@ static void mg_write_void(struct mg_member *member, const struct mg_sink *sink, 
  * @ctx:	the context that mg_plan_lock() has locked
  * @status:	result of mg_update_any()
  * @clock:	current time, perf_clock()
- * @shown:	where it goes; user space may have mapped it
+ * @shown:	destination; user space may have mapped it
  *
- * Users of a set must not see what its events counted for others, not even while the
- * payload is written.
+ * The users of a set must not see what its events counted for others, not even while the
+ * payload is being written.
  *
  * Context: ctx->lock is held, interrupts are off.
  */

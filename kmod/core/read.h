@@ -2,15 +2,15 @@
 /*
  * Reading one member into a sink.
  *
- * Functions return an enum mg_scope: MG_SCOPE_CPU if the member needs its own
- * CPU to be read, MG_SCOPE_ANY also if it does not count. Or they return an
- * error, and the record is STALE:
+ * Functions return an enum mg_scope: MG_SCOPE_CPU if only its own CPU can read the
+ * member, MG_SCOPE_ANY also if it does not count. Or they return an error, and the
+ * record is STALE:
  *
  *   -EBUSY	it counts, and this CPU cannot read it
  *   -EAGAIN	it is being moved, or has been moved, to another CPU
- *   -EMSGSIZE	it has more events than its frame has room for
+ *   -EMSGSIZE	it has more events than fit into its frame
  *   -ENOSPC	reading it would exceed the budget of a CPU that enters idle
- *   other	error of its PMU
+ *   other	an error of its PMU
  */
 #ifndef MG_READ_H
 #define MG_READ_H
@@ -38,8 +38,8 @@ int mg_read_remote(struct mg_member *member, int cpu, const struct mg_now *now,
 /*
  * Read a member of this CPU, interrupts off.
  *
- * Fast for the usual member: it counts on this CPU, and its frame has the
- * constants of its plan, which is current.
+ * The fast path is for the usual member: it counts on this CPU, its plan is current,
+ * and its frame has the constants of the plan.
  */
 static __always_inline int mg_read_local(struct mg_member *member, int cpu,
 					 const struct mg_now *now, const struct mg_sink *sink)

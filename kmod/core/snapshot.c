@@ -57,9 +57,9 @@ static void mg_snapshot_use(struct mg_snapshot *snapshot, struct mg_pages *pages
 }
 
 /**
- * mg_snapshot_reserve - have memory for a number of bytes in each copy
+ * mg_snapshot_reserve - allocate memory for each copy
  * @snapshot:	the snapshot
- * @size:	number of bytes
+ * @size:	bytes of a copy
  *
  * If the memory is replaced, the copy that is written next has no frames.
  *
@@ -77,7 +77,7 @@ int mg_snapshot_reserve(struct mg_snapshot *snapshot, u64 size)
 	if (size <= snapshot->capacity)
 		return 0;
 
-	/* Twice as much as before: attaching one by one seldom moves the memory. */
+	/* Double the size, so that attaching one by one seldom moves the memory. */
 	capacity = min_t(u64, max_t(u64, size, 2 * snapshot->capacity), MG_MAX_SNAPSHOT);
 	pages = mg_pages_create(PAGE_ALIGN(MG_MAP_HEAD + 2 * capacity));
 	if (!pages)
@@ -169,7 +169,7 @@ size_t mg_snapshot_map_size(const struct mg_snapshot *snapshot)
 }
 
 /**
- * mg_snapshot_destroy - drop the memory, which stays as long as it is mapped
+ * mg_snapshot_destroy - drop the memory, which is freed after the last unmap
  * @snapshot:	no other user is left
  */
 void mg_snapshot_destroy(struct mg_snapshot *snapshot)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The memory of a meta-group's frames, in two copies: a sweep writes one of them,
- * the other one is published and holds the last sweep. User space may map it.
+ * The memory of a meta-group's frames, in two copies: a sweep writes one of them while
+ * the other one, which holds the last sweep, is published. User space may map them.
  *
  * A copy has the layout of a FRAMED read: header, then one frame per member in
  * attach order. A frame begins and ends at a cache line, so that CPUs that write
@@ -31,7 +31,7 @@ struct vm_area_struct;
  * @used:	bytes of each copy that may differ from 0
  * @layout:	number of the current layout of frames
  * @laid_out:	layout of each copy, 0 if it has no frames
- * @pages:	the memory; to change it, @pages_lock is needed as well
+ * @pages:	the memory; @pages_lock must also be held to change it
  * @pages_lock:	makes @pages readable without mg_group.mutex
  *
  * All fields: mg_group.mutex; constant while handlers run.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A sweep brings all records up to date, with one broadcast to the CPUs that have
+ * A sweep brings all records up to date with one broadcast to the CPUs that have
  * a member which only they can read.
  *
  * The sweeping task holds mg_group.mutex and waits for all handlers, so members,
@@ -19,12 +19,12 @@
 #define CREATE_TRACE_POINTS
 #include "core/trace.h"
 
-/* Bounds the repetitions while members move or grow again and again. */
+/* Maximum number of repetitions while members keep moving or growing. */
 #define MG_SWEEP_TRIES	16
 
 /*
- * Read the members of CPUs that are offline from this CPU. Hotplug has removed
- * their events from the CPU before.
+ * Read the members of offline CPUs from this CPU. CPU hotplug has already removed
+ * their events.
  */
 static void mg_sweep_offline(struct mg_group *group)
 {
@@ -42,7 +42,7 @@ static void mg_sweep_offline(struct mg_group *group)
 	}
 }
 
-/* The CPUs with members, or those of them in @req_mask. */
+/* The CPUs that have members, limited to @req_mask if it is set. */
 static void mg_sweep_select(struct mg_group *group, const struct cpumask *req_mask)
 {
 	group->selected = group->cpus.mask;
@@ -62,8 +62,8 @@ static void mg_sweep_ipi_mask(struct mg_group *group)
 }
 
 /*
- * Number the next broadcast. When the number wraps, mg_cpu.done is reset, so that
- * no CPU that was not interrupted for 2^32 broadcasts seems to have completed it.
+ * Number the next broadcast. When the number wraps, mg_cpu.done is reset: otherwise a
+ * CPU that was not interrupted for 2^32 broadcasts would seem to have completed it.
  */
 static void mg_sweep_next_round(struct mg_cpus *cpus)
 {
@@ -92,10 +92,9 @@ static void mg_sweep_send(struct mg_group *group)
 /*
  * Wait for the handlers of all targets. on_each_cpu_mask() could wait, but it
  * would search the mask for each CPU, read one more cache line per CPU, and not
- * let tasks of higher priority run. When the first handlers are done long before
- * the last one is started, this is the longest part of a sweep. The acquire makes
- * all writes of handlers visible. A CPU that goes offline meanwhile runs its
- * handler before.
+ * let tasks of higher priority run. If the last handler starts long after the first
+ * ones are done, this is the longest part of a sweep. The acquire makes all writes
+ * of handlers visible. A CPU that goes offline meanwhile runs its handler first.
  */
 static void mg_sweep_wait(const struct mg_group *group)
 {
@@ -122,7 +121,7 @@ static u64 mg_sweep_latest(const struct mg_group *group)
 	return latest;
 }
 
-/* Read members that need no interrupt, or whose CPU is skipped. */
+/* Read members that need no interrupt or whose CPU is skipped. */
 static void mg_sweep_remote(struct mg_group *group)
 {
 	int cpu;
@@ -168,8 +167,8 @@ static u64 mg_sweep_once(struct mg_group *group)
 }
 
 /*
- * Read both clocks at the same time, perf_clock() last: an older one would give
- * times in the future.
+ * Read both clocks at the same time, perf_clock() last: an older perf_clock() would
+ * lead to times in the future.
  */
 static void mg_sweep_start_clock(struct mg_group *group)
 {
@@ -201,7 +200,7 @@ static void mg_sweep_account(struct mg_group *group, u64 end)
 	head->end = end;
 }
 
-/* Have frames in the copy that is written next, with records as of the last sweep. */
+/* Prepare the copy that is written next: frames, with the records of the last sweep. */
 static void mg_sweep_prepare(struct mg_group *group)
 {
 	struct mg_member *member;
@@ -260,8 +259,8 @@ void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
  * mg_sweep_error - the error of the last sweep, as a RAW read returns it
  * @group:	the meta-group
  *
- * A holder of the descriptor of a leader can make its group grow beyond the
- * limits. That must not affect other members: it has no payload.
+ * A process that has the descriptor of a leader can make its group grow beyond the
+ * limits. This must not affect other members, so such a group has no payload.
  *
  * Context: mg_group.mutex is held since the sweep.
  * Return: the error of the first other member that is STALE, or 0.

@@ -59,7 +59,7 @@ static int mg_chardev_mmap(struct file *file, struct vm_area_struct *vma)
 	return mg_snapshot_mmap(&handle->group->frames.snapshot, vma);
 }
 
-/* Without a stream as if there were no poll(): a read() never waits for data. */
+/* Without a stream, behave as if there were no poll(): a read() never waits for data. */
 static __poll_t mg_chardev_poll(struct file *file, poll_table *wait)
 {
 	struct mg_handle *handle = file->private_data;

@@ -98,7 +98,7 @@ static int mg_reserve_raw(struct mg_group *group)
 	if (likely(group->raw_size >= group->frames.size))
 		return 0;
 	kvfree(group->raw);
-	/* Twice as much as needed: attaching one by one seldom allocates. */
+	/* Allocate twice as much, so that attaching one by one seldom allocates. */
 	group->raw_size = 2 * group->frames.size;
 	group->raw = kvmalloc(group->raw_size, GFP_KERNEL_ACCOUNT);
 	if (!group->raw) {
@@ -146,7 +146,7 @@ static ssize_t mg_copy_raw(struct mg_group *group, const struct cpumask *req_mas
 	return copy_to_user(buf, group->raw, total) ? -EFAULT : total;
 }
 
-/* FRAMED, all members: the copy of the snapshot as it is. */
+/* FRAMED, all members: the whole copy of the snapshot. */
 static ssize_t mg_copy_framed(const struct mg_group *group,
 			      char __user *buf, size_t count)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The attrs of sets, to and from user memory.
+ * Copying the attrs of sets from and to user memory.
  */
 #include <linux/capability.h>
 #include <linux/minmax.h>
@@ -32,7 +32,7 @@ static int mg_copy_in_attr(struct perf_event_attr *attr, struct perf_event_attr 
 	return err;
 }
 
-/* The checks of perf_event_open(2) that are not those of a PMU, for counting. */
+/* The checks of perf_event_open(2) for counting events, except those of PMUs. */
 static bool mg_attr_is_valid(const struct perf_event_attr *attr)
 {
 	return !attr->__reserved_1 && !attr->__reserved_2 && !attr->__reserved_3 &&
@@ -41,7 +41,7 @@ static bool mg_attr_is_valid(const struct perf_event_attr *attr)
 }
 
 /*
- * perf_event_open(2) of some kernels demands CAP_SYS_ADMIN at the highest level of
+ * Some kernels' perf_event_open(2) requires CAP_SYS_ADMIN at the highest level of
  * perf_event_paranoid. perf does not check that when a module opens an event.
  */
 static int mg_may_open_attrs(void)
@@ -97,11 +97,11 @@ static int mg_copy_in_templates(struct mg_set *set, const s32 __user *ufds)
 }
 
 /**
- * mg_events_stride_is_valid - check bytes from one event of user memory to the next
+ * mg_events_stride_is_valid - check the distance of events in user memory
  * @templates:	the events are descriptors
- * @stride:	from the user
+ * @stride:	the distance in bytes, from the user
  *
- * Return: true if they are valid.
+ * Return: true if it is valid.
  */
 bool mg_events_stride_is_valid(bool templates, u32 stride)
 {
@@ -111,9 +111,9 @@ bool mg_events_stride_is_valid(bool templates, u32 stride)
 }
 
 /**
- * mg_copy_in_events - copy in what the events of a set count
+ * mg_copy_in_events - copy in the events of a set
  * @set:	its @spec is filled, and @failure set if an event is the cause of an error
- * @templates:	they are descriptors, else attrs
+ * @templates:	the events are descriptors, else attrs
  * @uevents:	source
  * @stride:	bytes from one attr to the next
  *
@@ -127,7 +127,7 @@ int mg_copy_in_events(struct mg_set *set, bool templates, const void __user *uev
 
 	if (err)
 		return err;
-	/* perf checks nothing for events that are open already. */
+	/* perf does not check anything for events that are already open. */
 	err = mg_kernel_may_open();
 	if (err)
 		set->failure.reason = PERF_METAGROUP_REASON_PERMISSION;
@@ -135,7 +135,7 @@ int mg_copy_in_events(struct mg_set *set, bool templates, const void __user *uev
 }
 
 /**
- * mg_copy_out_events - copy out what the events of a set count
+ * mg_copy_out_events - copy out the attrs of a set's events
  * @spec:	the events
  * @uattrs:	destination
  * @stride:	bytes from one attr to the next

@@ -73,8 +73,8 @@ void mg_handle_destroy(struct mg_handle *handle)
  * mg_handle_wait - wait until the handle may interrupt CPUs
  * @handle:	the handle
  *
- * Outside the mutex, so that other calls on the meta-group are not delayed.
- * mg_limit_settle() is to be called with the CPUs that are interrupted then.
+ * Called without the mutex, so that other calls on the meta-group are not delayed.
+ * The caller then calls mg_limit_settle() with the number of interrupted CPUs.
  *
  * Context: Process context, may sleep.
  * Return: 0, -EAGAIN if O_NONBLOCK is set and the rate is exceeded, or
@@ -100,7 +100,7 @@ int mg_handle_wait_and_lock(const struct mg_handle *handle)
 }
 
 /**
- * mg_handle_reserve_rings - have rings for the CPUs of new members
+ * mg_handle_reserve_rings - allocate rings for the CPUs of new members
  * @handle:	the handle
  * @attach:	reserved
  *
@@ -120,7 +120,7 @@ int mg_handle_reserve_rings(const struct mg_handle *handle, const struct mg_atta
 /**
  * mg_handle_sweep - sweep the meta-group of a handle
  * @handle:	the handle
- * @req_mask:	as of mg_sweep()
+ * @req_mask:	as for mg_sweep()
  *
  * If a member has moved to a CPU without deadlines, the sweep may have followed it
  * before a deadline of its old CPU has failed.

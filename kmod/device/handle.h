@@ -20,10 +20,10 @@ struct mg_stream;
  * @limit:	limits of the user who opened it, or NULL; a reference, constant
  * @stream:	the stream, or NULL before the first start; set once under
  *		mg_group.mutex
- * @follow:	opens events of sets anew, or NULL before the first such set;
+ * @follow:	reopens events of sets; NULL before the first set that needs it;
  *		mg_group.mutex
- * @wait:	readers in poll(2); here, because epoll(7) waits from before the first
- *		stream
+ * @wait:	readers in poll(2); not in @stream, because epoll(7) may start to wait
+ *		before the first stream
  * @joins:	names that it has joined, see struct mg_join; mg_group.mutex
  * @file:	the file whose private_data this is; constant
  * @format:	PERF_METAGROUP_FORMAT_*; READ_ONCE() and WRITE_ONCE()

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The ioctls: copy arguments in, call the group, attach or sweep, copy results
- * out.
+ * The ioctls: copy arguments in, call the core, and copy results out.
  */
 #include <linux/build_bug.h>
 #include <linux/cpumask.h>
@@ -122,7 +121,7 @@ static int mg_attach(struct mg_handle *handle, struct mg_attach *attach,
 	err = mg_attach_reserve(attach, group);
 	if (!err)
 		err = mg_handle_reserve_rings(handle, attach);
-	/* Before the members are visible, so that a failed copy undoes nothing. */
+	/* Before the members are visible, so that a failed copy leaves nothing to undo. */
 	if (!err)
 		err = mg_copy_out_attach(attach, arg, uarg);
 	if (!err)
@@ -278,7 +277,7 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 	struct cpumask *req_mask = NULL;
 	long ret;
 
-	/* Without a structure: sweep all CPUs, copy nothing. */
+	/* Without a structure, sweep all CPUs and copy nothing. */
 	if (uarg) {
 		ret = mg_copy_in(&arg, sizeof(arg), PERF_METAGROUP_SWEEP_SIZE_VER1, uarg);
 		if (ret)
@@ -295,7 +294,7 @@ static long mg_ioctl_sweep(struct mg_handle *handle, void __user *uarg)
 		return ret;
 	if (arg.cpus) {
 		req_mask = group->req_mask;
-		/* No member is on CPUs beyond nr_cpu_ids. */
+		/* CPUs beyond nr_cpu_ids have no members. */
 		ret = min(mg_copy_in_cpus(req_mask, u64_to_user_ptr(arg.cpus), arg.nr_words), 0);
 	}
 	if (!ret) {

@@ -19,7 +19,7 @@
 #include "set/set.h"
 #include "stream/stream.h"
 
-/* Find a member of a set. mg_group.mutex is held. */
+/* Find a set member. mg_group.mutex is held. */
 static struct mg_member *mg_find_kernel(const struct mg_group *group, u32 id)
 {
 	int index = mg_frames_find(&group->frames, id);
@@ -52,7 +52,7 @@ static struct mg_member *mg_open_events(struct mg_handle *handle, u32 id, struct
 	member = mg_set_open_member(set, cpu);
 	if (IS_ERR(member) || mg_kernel_is_opened(member->counter))
 		return member;
-	/* Perf has not seen the attrs before. */
+	/* perf has not checked the attrs before. */
 	mg_members_destroy(&member, 1);
 	return ERR_PTR(-ENODEV);
 }
@@ -65,7 +65,7 @@ static int mg_copy_out_set_events(const struct mg_set *set, struct perf_metagrou
 	return mg_copy_out(uarg, arg, sizeof(*arg));
 }
 
-/* Put @member in the place of the one that has the number, which is then in @member. */
+/* Replace the member that has the number by @member, which is set to the old member. */
 static int mg_replace(struct mg_handle *handle, struct mg_member **member,
 		      const struct mg_set *set, struct perf_metagroup_events *arg,
 		      void __user *uarg)
@@ -85,7 +85,7 @@ static int mg_replace(struct mg_handle *handle, struct mg_member **member,
 		*member = old;
 		mg_stream_update(handle->stream);
 	}
-	/* The CPU may have been offline since. */
+	/* The CPU may have been offline meanwhile. */
 	if (!err && set->follow)
 		mg_follow_update(handle->follow);
 	mg_group_unlock(group);

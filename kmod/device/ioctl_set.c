@@ -23,7 +23,7 @@
 #include "set/set.h"
 #include "stream/stream.h"
 
-/* The CPUs of a set: those that the caller names, or all. */
+/* The CPUs of a set: those that the caller has specified, or all. */
 static int mg_set_copy_cpus(struct cpumask *cpus, const struct perf_metagroup_open_set *arg)
 {
 	int err;
@@ -49,7 +49,7 @@ static int mg_copy_out_set(const struct mg_set *set, struct perf_metagroup_open_
 	return mg_copy_out(uarg, arg, sizeof(*arg));
 }
 
-/* Follow from now on, for this set and further ones. */
+/* Follow CPU hotplug from now on, for this set and later ones. */
 static int mg_handle_follow(struct mg_handle *handle)
 {
 	struct mg_follow *follow;
@@ -64,7 +64,7 @@ static int mg_handle_follow(struct mg_handle *handle)
 }
 
 /**
- * mg_ioctl_reserve_set - lock the meta-group of a handle, and reserve what a set needs
+ * mg_ioctl_reserve_set - lock the meta-group of a handle, and reserve memory for a set
  * @handle:	the handle
  * @set:	prepared
  *
@@ -103,7 +103,7 @@ void mg_ioctl_finish_set(struct mg_handle *handle, struct mg_set *set, int err)
 		mg_set_commit(set, handle->group);
 		mg_stream_update(handle->stream);
 	}
-	/* A CPU may have come online since. */
+	/* A CPU may have come online meanwhile. */
 	if (!err && set->follow)
 		mg_follow_update(handle->follow);
 	mg_group_unlock(handle->group);
@@ -129,7 +129,7 @@ static int mg_set_open(struct mg_handle *handle, struct mg_set *set,
 	if (err)
 		return err;
 
-	/* Before the members are visible, so that a failed copy undoes nothing. */
+	/* Before the members are visible, so that a failed copy leaves nothing to undo. */
 	arg->count = set->attach.nr_members;
 	err = mg_copy_out_set(set, arg, uarg);
 	mg_ioctl_finish_set(handle, set, err);

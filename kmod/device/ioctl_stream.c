@@ -65,7 +65,7 @@ long mg_ioctl_stream(struct mg_handle *handle, void __user *uarg)
 	if (!mg_stream_is_valid(&arg))
 		return -EINVAL;
 
-	/* To start it interrupts all CPUs, which mg_stream_start() charges. */
+	/* Starting it interrupts all CPUs, which mg_stream_start() charges. */
 	err = arg.period ? mg_handle_wait_and_lock(handle) : mg_group_lock(handle->group);
 	if (err)
 		return err;

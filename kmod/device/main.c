@@ -45,13 +45,13 @@ static void __exit mg_exit(void)
 	mg_stream_exit();
 	mg_set_exit();
 	mg_idle_exit();
-	/* A sweep waits for mg_cpu.done, not until mg_cpu_read() has returned. */
+	/* A sweep waits for mg_cpu.done, but not for mg_cpu_read() to return. */
 	synchronize_rcu();
 	mg_limit_exit();
 }
 module_exit(mg_exit);
 
-MODULE_DESCRIPTION("Perf meta-groups: the counters of many CPUs with one read()");
+MODULE_DESCRIPTION("Perf meta-groups: read the counters of many CPUs with one read()");
 MODULE_AUTHOR("The perf meta-groups authors");
 MODULE_VERSION(PERF_METAGROUP_VERSION);
 MODULE_LICENSE("GPL");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The tracepoint cpu_idle is called on the CPU itself while RCU watches: before
- * it idles, with interrupts off, and after it, in older kernels with interrupts
- * on.
+ * The tracepoint cpu_idle is called on the CPU itself while RCU is watching: before
+ * the CPU idles, with interrupts off, and afterwards, in older kernels with
+ * interrupts on.
  */
 #include <linux/errno.h>
 #include <linux/jiffies.h>
@@ -14,7 +14,7 @@
 #include "compat/workqueue.h"
 #include "quiet/idle.h"
 
-/* Bounds of the work before a CPU enters idle, for all together. */
+/* Limits of the work before a CPU enters idle, for all meta-groups and streams together. */
 #define MG_MAX_IDLE		64	/* quiet meta-groups and streams */
 #define MG_MAX_IDLE_MEMBERS	64	/* members that are visited */
 #define MG_MAX_IDLE_EVENTS	64	/* events that are read */
@@ -59,7 +59,7 @@ static void mg_idle_unregister(struct work_struct *work)
 static DECLARE_DELAYED_WORK(mg_idle_work, mg_idle_unregister);
 
 /**
- * mg_idle_init - initialize; CPUs do not call it yet
+ * mg_idle_init - initialize; CPUs do not call @idle yet
  * @idle:	to be initialized
  * @enter:	see struct mg_idle
  * @exit:	see struct mg_idle
@@ -75,11 +75,11 @@ void mg_idle_init(struct mg_idle *idle,
 }
 
 /**
- * mg_idle_join - let CPUs call it
+ * mg_idle_join - let CPUs call @idle
  * @idle:	to be called
  *
  * Context: Process context, may sleep. Takes mg_idle_mutex.
- * Return: 0, also if they do already; -EUSERS if there are too many; -ENOMEM.
+ * Return: 0, also if they already do; -EUSERS if there are too many users; or -ENOMEM.
  */
 int mg_idle_join(struct mg_idle *idle)
 {
@@ -106,7 +106,7 @@ unlock:
 }
 
 /**
- * mg_idle_leave - let CPUs no longer call it
+ * mg_idle_leave - stop CPUs from calling @idle
  * @idle:	called or not
  *
  * No CPU refers to @idle when this returns.
@@ -126,7 +126,7 @@ bool mg_idle_leave(struct mg_idle *idle)
 		mod_delayed_work(system_dfl_wq, &mg_idle_work, MG_IDLE_LINGER);
 	mutex_unlock(&mg_idle_mutex);
 
-	/* Outside the mutex, so that others do not wait. */
+	/* Outside the mutex, so that other tasks do not wait. */
 	tracepoint_synchronize_unregister();
 	INIT_LIST_HEAD(&idle->list);
 	return true;

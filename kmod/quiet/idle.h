@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Calls on each CPU when it enters and leaves idle.
+ * Callbacks on each CPU when it enters and leaves idle.
  */
 #ifndef MG_IDLE_H
 #define MG_IDLE_H
@@ -50,7 +50,7 @@ static inline void mg_idle_init(struct mg_idle *idle,
 {
 }
 
-/* Only meta-groups in quiet mode and their streams call it. */
+/* Only meta-groups in quiet mode and their streams call this. */
 static inline int mg_idle_join(struct mg_idle *idle)
 {
 	return -EINVAL;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Reading on the way to idle, and from memory while the CPU is idle.
+ * Reading members when a CPU enters idle, and from memory while it is idle.
  */
 #include <linux/compiler.h>
 #include <linux/errno.h>
@@ -26,8 +26,8 @@ static int mg_idle_spend(const struct mg_plan *plan, struct mg_budget *budget)
 
 /*
  * Bring event->count of a member up to date. mg_plan_lock() has locked @ctx. Return: 0,
- * also for a group that does not count; -EBUSY if its counts go on while the CPU is
- * idle; see read.h.
+ * also for a group that does not count; -EBUSY if its counts continue while the CPU is
+ * idle; or another error, see read.h.
  */
 static int mg_idle_update(const struct mg_member *member, struct perf_event_context *ctx,
 			  int cpu, struct mg_budget *budget)
@@ -52,7 +52,7 @@ static int mg_idle_update(const struct mg_member *member, struct perf_event_cont
  * @budget:	what the CPU may still do, for all meta-groups; reduced
  *
  * Context: Interrupts are off. Takes ctx->lock.
- * Return: true if all counts will stay as they are while the CPU is idle.
+ * Return: true if no count changes while the CPU is idle.
  */
 bool mg_cpu_idle_refresh(struct mg_cpu *on_cpu, struct mg_budget *budget)
 {
@@ -97,13 +97,13 @@ static int mg_read_idle(struct mg_member *member, const struct mg_now *now,
 }
 
 /**
- * mg_cpu_read_idle - read members as mg_cpu_idle_refresh() has left them
+ * mg_cpu_read_idle - read members that mg_cpu_idle_refresh() has brought up to date
  * @cpus:	the CPUs
  * @cpu:	the CPU, idle or not
  *
  * Context: mg_group.mutex is held. Takes ctx->lock.
  * Return: true if the CPU was idle throughout and its records are up to date.
- * Otherwise they are to be written again.
+ * Otherwise they must be written again.
  */
 bool mg_cpu_read_idle(struct mg_cpus *cpus, int cpu)
 {
@@ -119,7 +119,7 @@ bool mg_cpu_read_idle(struct mg_cpus *cpus, int cpu)
 		return false;
 	/* If @idle_now changes meanwhile, so does @idle_seq. */
 	idle_now = data_race(on_cpu->idle_now);
-	/* A sweep has interrupted the CPU since: newer counts have been returned. */
+	/* A sweep has interrupted the CPU since, and has returned newer counts. */
 	if ((s64)(idle_now.mono - on_cpu->now.mono) < 0)
 		return false;
 

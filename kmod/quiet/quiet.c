@@ -2,7 +2,7 @@
 /*
  * Quiet mode: a CPU that enters idle refreshes the counts of its members. Until
  * it leaves idle, sweeps read them from memory. CPUs that are busy, or whose
- * counts go on while they are idle, are interrupted as in normal mode.
+ * counts continue while they are idle, are interrupted as in normal mode.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -18,15 +18,15 @@
 #include "quiet/quiet.h"
 
 /*
- * Counts are refreshed for meta-groups that were swept within this time. The
- * condition "since the CPU was last idle" would cause more wake-ups: most CPUs
- * enter idle more often than they are swept.
+ * Counts are refreshed for meta-groups that were swept within this time. Requiring a
+ * sweep since the CPU was last idle would cause more wake-ups: most CPUs enter idle
+ * more often than they are swept.
  */
 #define MG_QUIET_INTEREST	HZ
 
 /**
- * struct mg_quiet - a meta-group's part in quiet mode
- * @idle:	what idle CPUs call
+ * struct mg_quiet - quiet mode of a meta-group
+ * @idle:	callbacks of idle CPUs
  * @cpus:	CPUs of the meta-group; constant
  * @last_sweep:	time of the last sweep in jiffies; mg_group.mutex, READ_ONCE() by
  *		CPUs that enter idle
@@ -86,7 +86,7 @@ static void mg_quiet_read_idle(struct mg_group *group)
 			cpumask_clear_cpu(cpu, group->ipi_mask);
 }
 
-/* CPUs do not refresh counts until mg_quiet_release(); none does when this returns. */
+/* When this returns, CPUs do not refresh counts until mg_quiet_release(). */
 static void mg_quiet_hold(struct mg_group *group)
 {
 	int cpu;
@@ -134,7 +134,7 @@ static int mg_quiet_create(struct mg_group *group)
  * @group:	the meta-group
  *
  * Context: Process context, mg_group.mutex is held. Takes mg_idle_mutex.
- * Return: 0, also if it is quiet already; -ENOMEM; or an error of mg_idle_join().
+ * Return: 0, also if it is already quiet; -ENOMEM; or an error of mg_idle_join().
  */
 int mg_quiet_join(struct mg_group *group)
 {

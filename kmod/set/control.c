@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Starting, stopping and resetting. Members of sets are controlled with one
- * broadcast: each CPU writes the baselines of its own members.
+ * Starting, stopping and resetting. Set members are controlled with one broadcast:
+ * each CPU writes the baselines of its own members.
  */
 #include <linux/cpu.h>
 #include <linux/cpumask.h>
@@ -34,19 +34,19 @@ static void mg_control_members(const struct mg_cpu *on_cpu, const struct mg_cont
 			mg_view_control(member->view, member->plan, control->op, cpu, clock);
 }
 
-/* Interrupts are off, so neither a stream nor the way to idle reads meanwhile. */
+/* Interrupts are off, so neither a stream nor idle entry reads at the same time. */
 static void mg_control_this_cpu(void *info)
 {
 	const struct mg_control_call *call = info;
 	int cpu = smp_processor_id();
 	struct mg_cpu *on_cpu = &call->cpus->on_cpu[cpu];
 
-	/* Counts from before, as the CPU entered idle, are not shown any more. */
+	/* Counts that were read on entry to idle must no longer be shown. */
 	on_cpu->now = mg_now_of(cpu);
 	mg_control_members(on_cpu, call->control, cpu, on_cpu->now.perf);
 }
 
-/* The events of CPUs that are offline have been removed from them. */
+/* The events of offline CPUs have been removed from them. */
 static void mg_control_offline(struct mg_group *group, const struct mg_control *control,
 			       int cpu)
 {
@@ -67,9 +67,9 @@ static u32 mg_control_count(const struct mg_cpu *on_cpu, const struct mg_control
 }
 
 /**
- * mg_control_sets - control members of sets
+ * mg_control_sets - control set members
  * @group:	the meta-group
- * @control:	which, and how; the results are set
+ * @control:	what to do to which members; its results are set
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes
  * cpu_hotplug_lock and ctx->lock.
@@ -114,8 +114,8 @@ void mg_control_sets(struct mg_group *group, struct mg_control *control)
  * mg_control_all - enable, disable or reset all members
  * @group:	the meta-group
  * @perf_cmd:	PERF_EVENT_IOC_ENABLE, _DISABLE or _RESET
- * @interrupted: result: CPUs that were interrupted, more than once if they have several
- *		members that are perf groups
+ * @interrupted: result: number of interrupts; a CPU may have several, one for each
+ *		perf group
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes ctx->mutex and
  * cpu_hotplug_lock.

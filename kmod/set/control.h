@@ -11,15 +11,15 @@
 struct cpumask;
 
 /**
- * struct mg_control - members of sets that are controlled together
- * @op:		what is done
+ * struct mg_control - set members that are controlled together
+ * @op:		operation
  * @first:	number of the first member
  * @last:	number of the last member
  * @cpus:	only members on these CPUs; NULL for all
  * @members:	result: number of members
  * @interrupted: result: number of CPUs that were interrupted
  * @begin:	result: CLOCK_MONOTONIC before the first CPU was interrupted
- * @end:	result: CLOCK_MONOTONIC after the last one was done
+ * @end:	result: CLOCK_MONOTONIC after the last CPU was done
  * @skew:	result: newest minus oldest time of a CPU
  */
 struct mg_control {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Work that CPUs do themselves, a few at the same time, while a task waits. To open
- * or to release an event from another CPU interrupts its CPU, and waits for it; on
- * its own CPU it takes a call.
+ * Work that CPUs do themselves, a few at a time, while a task waits. Opening or
+ * releasing an event from another CPU interrupts the CPU of the event and waits for
+ * it; on that CPU it is a function call.
  */
 #include <linux/cpumask.h>
 #include <linux/jiffies.h>
@@ -13,13 +13,13 @@
 #include "compat/isolation.h"
 #include "set/cpu_work.h"
 
-/* A CPU that has not begun by then, because of real-time tasks, is interrupted. */
+/* A CPU that real-time tasks keep from starting by then is interrupted. */
 #define MG_CPU_WORK_TIMEOUT	(HZ / 5)
 
-/* CPUs that open software events spin for a mutex of perf, so few do at the same time. */
+/* CPUs that open software events spin on a mutex of perf, so only a few do at a time. */
 #define MG_CPU_WORKS_AT_ONCE	4U
 
-/* Give the next work to its CPU, if there is any that no CPU has. */
+/* Queue the next work that no CPU has yet, if there is any. */
 static void mg_cpu_works_queue(struct mg_cpu_works *works)
 {
 	struct mg_cpu_work *work;
@@ -29,7 +29,7 @@ static void mg_cpu_works_queue(struct mg_cpu_works *works)
 		work = &works->work[i];
 		if (!work->own_cpu)
 			continue;
-		/* If it goes offline meanwhile, another CPU does it. */
+		/* If the CPU goes offline meanwhile, another CPU does the work. */
 		queue_work_on(work->cpu, system_highpri_wq, &work->work);
 		return;
 	}
@@ -47,7 +47,7 @@ static void mg_cpu_work_func(struct work_struct *item)
 	struct mg_cpu_work *work = container_of(item, struct mg_cpu_work, work);
 
 	mg_cpu_work_do(work);
-	/* The caller flushes this work, and so waits for it. */
+	/* The caller flushes this work, and so waits for what it queues. */
 	mg_cpu_works_queue(work->works);
 }
 
@@ -65,8 +65,8 @@ static bool mg_cpu_does_work(int cpu)
 }
 
 /*
- * Wait for all work. Return: as wait_for_completion_interruptible_timeout(); 0 also
- * means that no work was completed for that time.
+ * Wait for all work. Return: as wait_for_completion_interruptible_timeout(); 0 means
+ * that no work was completed for that time.
  */
 static long mg_cpu_works_wait(struct mg_cpu_works *works, bool interruptible)
 {
@@ -84,17 +84,17 @@ static long mg_cpu_works_wait(struct mg_cpu_works *works, bool interruptible)
 }
 
 /**
- * mg_cpu_works_run - have each CPU do its work, and wait
+ * mg_cpu_works_run - let each CPU do its work, and wait
  * @works:	with @func
- * @work:	with @cpu and @item; there may be several for a CPU
+ * @work:	with @cpu and @item; a CPU may have several
  * @count:	entries of @work
  * @interruptible:	return early on a signal
  *
- * The caller itself does the work of CPUs that are offline or isolated, of its own
- * CPU, and of CPUs that do not begin in time. So @func must not rely on the CPU.
+ * The caller does the work of offline and isolated CPUs, of its own CPU, and of CPUs
+ * that do not begin in time, so @func must not rely on the current CPU.
  *
  * Context: Process context, may sleep.
- * Return: 0, or -EINTR if part of the work was not begun because of a signal.
+ * Return: 0, or -EINTR if some work was not begun because of a signal.
  */
 int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 count,
 		     bool interruptible)
@@ -123,8 +123,8 @@ int mg_cpu_works_run(struct mg_cpu_works *works, struct mg_cpu_work *work, u32 c
 	time = mg_cpu_works_wait(works, interruptible);
 
 	/*
-	 * Nothing is queued any more but by work that is running. Such work comes
-	 * before what it queues, so no work is running or queued when this is through.
+	 * From now on, only running work queues other work, which follows it in the
+	 * array. So no work is running or queued after this loop.
 	 */
 	queued = min_t(u32, atomic_xchg(&works->next, count), count);
 	for (i = 0; i < count; i++) {

@@ -10,12 +10,12 @@
 struct mg_cpu_works;
 
 /**
- * struct mg_cpu_work - what is to be done for one CPU
+ * struct mg_cpu_work - work for one CPU
  * @cpu:	the CPU
- * @item:	of the user
+ * @item:	data of the user
  * @work:	the work item
- * @works:	what it is part of
- * @own_cpu:	that CPU is to do it, not the caller
+ * @works:	the work of all CPUs
+ * @own_cpu:	@cpu does it, not the caller
  */
 struct mg_cpu_work {
 	int cpu;
@@ -26,13 +26,13 @@ struct mg_cpu_work {
 };
 
 /**
- * struct mg_cpu_works - what is to be done for many CPUs
- * @func:	does it for one; may sleep
- * @work:	for each CPU
+ * struct mg_cpu_works - work for many CPUs
+ * @func:	does the work of one CPU; may sleep
+ * @work:	the work of each CPU
  * @count:	entries of @work
- * @next:	the first that no CPU has; may be larger than @count; atomic
- * @left:	number of those that are not done; atomic
- * @done:	there are none
+ * @next:	index of the first that no CPU has; may exceed @count; atomic
+ * @left:	number of entries that are not done; atomic
+ * @done:	completed when @left is 0
  */
 struct mg_cpu_works {
 	void (*func)(struct mg_cpu_work *work);

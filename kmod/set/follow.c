@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Sets that follow CPU hotplug: when a CPU comes online, the events of its members
- * are opened anew. perf may wait for CPU hotplug when it opens and releases
- * events, so a work item does it and not the callback.
+ * are reopened. perf may wait for CPU hotplug when it opens and releases events, so
+ * a work item reopens them, not the callback.
  */
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
@@ -18,10 +18,10 @@
 #include "set/set_member.h"
 #include "set/view.h"
 
-/* Meta-groups that are worked on at once: what a few wait for must not stop all. */
+/* Meta-groups that are worked on at a time: if some have to wait, others still proceed. */
 #define MG_FOLLOW_AT_ONCE	4
 
-/* Until the mutex is tried again. */
+/* Delay until the mutex is tried again. */
 #define MG_FOLLOW_DELAY		(HZ / 50)
 
 static enum cpuhp_state mg_follow_hotplug;	/* constant */
@@ -35,8 +35,8 @@ static bool mg_is_to_be_opened(const struct mg_member *member)
 }
 
 /*
- * A type that was that of a PMU may be that of another one now, so events of the same
- * set are not opened any more on any CPU.
+ * The type of a PMU that was unregistered may now belong to another PMU, so no event of
+ * the set is reopened on any CPU.
  */
 static void mg_follow_revoke(const struct mg_frames *frames)
 {
@@ -50,7 +50,7 @@ static void mg_follow_revoke(const struct mg_frames *frames)
 	}
 }
 
-/* Find the next member to be opened in this round. Numbers of members ascend. */
+/* Find the next member to reopen in this round. Members are in ascending order of ids. */
 static bool mg_follow_next(struct mg_follow *follow)
 {
 	const struct mg_frames *frames = &follow->group->frames;
@@ -108,7 +108,7 @@ static void mg_reopen_events(struct mg_reopen *reopen)
 		mg_kernel_plan(reopen->plan);
 }
 
-/* Release what was not used, or is no longer. No mutex of a meta-group is held. */
+/* Release what is not or no longer used. No mutex of a meta-group is held. */
 static void mg_reopen_end(struct mg_reopen *reopen)
 {
 	mg_plan_free(reopen->plan);
@@ -117,7 +117,7 @@ static void mg_reopen_end(struct mg_reopen *reopen)
 	mg_spec_put(reopen->spec);
 }
 
-/* Give the member the new counter and its plan, in exchange for the old ones. */
+/* Exchange counter and plan of the member for the new ones. */
 static void mg_follow_exchange(struct mg_group *group, struct mg_member *member,
 			       struct mg_reopen *reopen)
 {
@@ -132,7 +132,7 @@ static void mg_follow_exchange(struct mg_group *group, struct mg_member *member,
 	mg_member_unwrite(member);
 }
 
-/* Continue what the member shows with the new counter. */
+/* Let the member continue with the new counter from what it shows. */
 static void mg_follow_replace(struct mg_group *group, struct mg_member *member,
 			      struct mg_reopen *reopen)
 {
@@ -147,7 +147,7 @@ static void mg_follow_replace(struct mg_group *group, struct mg_member *member,
 		mg_control_sets(group, &start);
 }
 
-/* Nothing is done if the member is detached, or has other events. */
+/* Do nothing if the member was detached or has other events. */
 static void mg_follow_finish(struct mg_group *group, struct mg_reopen *reopen)
 {
 	int index = mg_frames_find(&group->frames, reopen->id);
@@ -165,8 +165,8 @@ static void mg_follow_finish(struct mg_group *group, struct mg_reopen *reopen)
 }
 
 /*
- * A task in a page fault may hold the mutex without a limit, so no worker waits for
- * it: there are only a few. The delay grows to keep idle tries cheap.
+ * A task in a page fault may hold the mutex indefinitely, so no worker waits for it:
+ * there are only a few workers. The delay grows to keep repeated attempts cheap.
  */
 static bool mg_follow_lock(struct mg_follow *follow)
 {
@@ -224,7 +224,7 @@ void mg_follow_update(struct mg_follow *follow)
 }
 
 /**
- * mg_follow_create - have the events of sets follow CPU hotplug
+ * mg_follow_create - let the events of sets follow CPU hotplug
  * @group:	the meta-group, which outlives it
  *
  * Context: Process context, may sleep. Takes cpu_hotplug_lock.
@@ -273,7 +273,7 @@ int mg_follow_init(void)
 {
 	int state;
 
-	/* No CPU has to have time for it. */
+	/* Unbound: this work must not depend on any particular CPU. */
 	mg_follow_wq = alloc_workqueue("perf_metagroup", WQ_UNBOUND, MG_FOLLOW_AT_ONCE);
 	if (!mg_follow_wq)
 		return -ENOMEM;

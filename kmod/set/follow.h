@@ -13,16 +13,16 @@ struct mg_group;
 struct mg_spec;
 
 /**
- * struct mg_reopen - a member whose events are opened anew
+ * struct mg_reopen - a member whose events are reopened
  * @id:		its number
  * @cpu:	its CPU
  * @shown_id:	identifier of its leader
  * @format:	read_format of its payload
  * @spec:	its events; a reference; NULL if there is no member
- * @counter:	the new counter, then the old one; or NULL
+ * @counter:	the new counter, later the old one; or NULL
  * @plan:	its plan, or NULL
- * @err:	why it could not be opened, or 0
- * @failure:	the cause
+ * @err:	why its events could not be opened, or 0
+ * @failure:	the event that caused @err
  */
 struct mg_reopen {
 	u32 id;
@@ -37,14 +37,14 @@ struct mg_reopen {
 };
 
 /**
- * struct mg_follow - opens events of sets anew when their CPU comes online
+ * struct mg_follow - reopens events of sets when their CPU comes online
  * @group:	the meta-group, which outlives it; constant
  * @hotplug:	entry in the list of the hotplug state
  * @work:	opens the events
- * @reopen:	the member that it is at; used by @work only
- * @tries:	times that another task has had the mutex, up to 4; used by @work only
- * @begun:	the @round that it is at; used by @work only
- * @next:	number of the first member that was not tried in it; used by @work only
+ * @reopen:	the current member; used by @work only
+ * @tries:	how many times another task held the mutex, up to 4; used by @work only
+ * @begun:	the current @round; used by @work only
+ * @next:	number of the first member not yet tried in @begun; used by @work only
  * @round:	number of CPUs that have come online so far, so that each member is
  *		tried once for each; atomic
  */

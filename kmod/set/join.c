@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The users of a name are known for its statistics.
+ * The meta-groups that have joined a name are recorded for its statistics.
  */
 #include <linux/compiler.h>
 #include <linux/slab.h>
@@ -9,7 +9,7 @@
 #include "set/join.h"
 #include "set/name.h"
 
-/* The sweeps of a meta-group, which another task may be counting. */
+/* The number of sweeps of a meta-group, which another task may be incrementing. */
 static u64 mg_join_sweeps(const struct mg_join *join)
 {
 	return READ_ONCE(join->group->stats.sweeps) - join->sweeps;
@@ -38,7 +38,7 @@ struct mg_join *mg_join_create(struct mg_name *name, const struct mg_group *grou
 }
 
 /**
- * mg_join_add - join a name, unless the handle has done so before
+ * mg_join_add - join a name, unless the handle has already joined it
  * @join:	created; it is consumed
  * @joins:	mg_handle.joins
  *
@@ -63,7 +63,7 @@ void mg_join_add(struct mg_join *join, struct list_head *joins)
 }
 
 /**
- * mg_join_destroy - free what has not been added
+ * mg_join_destroy - free a join that was not added
  * @join:	created
  */
 void mg_join_destroy(struct mg_join *join)
@@ -92,7 +92,7 @@ void mg_joins_end(struct list_head *joins)
 }
 
 /**
- * mg_name_stats - see how a name is used
+ * mg_name_stats - get the statistics of a name
  * @name:	the name
  * @stats:	result
  *

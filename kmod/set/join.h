@@ -26,9 +26,9 @@ struct mg_join {
 };
 
 /**
- * struct mg_name_stats - how a name is used
+ * struct mg_name_stats - statistics of a name
  * @users:	meta-groups that have joined it
- * @sweeps:	their sweeps since
+ * @sweeps:	their sweeps since they joined
  */
 struct mg_name_stats {
 	u32 users;

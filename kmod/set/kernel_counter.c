@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Counters of kernel events. Each event is shared by itself, so a counter has one user.
+ * Counters of kernel events. Events are shared one by one, so a counter has one user.
  */
 #include <linux/cred.h>
 #include <linux/perf_event.h>
@@ -13,11 +13,11 @@
 #include "set/spec.h"
 
 /**
- * mg_kernel_counter_create - create a counter whose kernel events are to be opened
+ * mg_kernel_counter_create - create a counter whose kernel events are not open yet
  * @nr_events:	their number
  * @format:	read_format of the payload
  * @cpu:	their CPU
- * @ops:	of their members
+ * @ops:	operations of their members
  *
  * Context: Process context, may sleep.
  * Return: the counter, or NULL.
@@ -47,7 +47,7 @@ struct mg_counter *mg_kernel_counter_create(u32 nr_events, u64 format, int cpu,
  * @attrs:	what the events count, see mg_attr_for_counting()
  *
  * Context: Process context, may sleep. Takes mg_shared.mutex and ctx->lock.
- * Return: true, or false if mg_kernel_counter_open() is to be called.
+ * Return: true, or false if the caller must call mg_kernel_counter_open().
  */
 bool mg_kernel_counter_share(struct mg_counter *counter, const struct perf_event_attr *attrs)
 {
@@ -64,8 +64,8 @@ bool mg_kernel_counter_share(struct mg_counter *counter, const struct perf_event
  * @spec:	what the events count
  * @failure:	set if an event is the cause of an error
  *
- * perf, PMUs and security modules see the credentials of the task that has described
- * the events, whichever task, worker or user of a name opens them.
+ * perf, PMUs and security modules check the credentials of the task that described the
+ * events, even if a worker or another user of a name opens them.
  *
  * Context: Process context, may sleep; fastest on the CPU of the events. Takes
  * mg_shared.mutex, ctx->mutex and cpu_hotplug_lock.
@@ -85,7 +85,7 @@ int mg_kernel_counter_open(struct mg_counter *counter, struct mg_spec *spec,
 }
 
 /**
- * mg_kernel_counter_leave_closed - do without the events of a CPU that is offline
+ * mg_kernel_counter_leave_closed - do not open the events of an offline CPU
  * @counter:	newly created
  */
 void mg_kernel_counter_leave_closed(struct mg_counter *counter)
@@ -94,7 +94,7 @@ void mg_kernel_counter_leave_closed(struct mg_counter *counter)
 	counter->leader = counter->kernel[0];
 }
 
-/* Return true if there is nothing that the CPU of kernel events had better do. */
+/* Drop the kernel events if all have other users. Return true if none is left to release. */
 static bool mg_kernel_counter_leave(struct mg_counter *counter)
 {
 	if (mg_kernel_is_opened(counter) &&
@@ -149,7 +149,7 @@ void mg_kernel_counters_free(struct mg_cpu_work *work, u32 count)
 }
 
 /**
- * mg_kernel_counter_users - how many use an event of a counter
+ * mg_kernel_counter_users - number of users of the events of a counter
  * @counter:	the counter, which has kernel events
  *
  * Context: Process context, may sleep. Takes mg_shared.mutex.

@@ -28,10 +28,10 @@ static int mg_name_attach(struct mg_name *name, struct mg_set *set)
 		if (err)
 			name->follow = NULL;
 	}
-	/* They are not started: what they show is not read. */
+	/* They are not started, because they are never read. */
 	if (!err)
 		err = mg_attach_commit(&set->attach, name->group);
-	/* A CPU may have come online since. */
+	/* A CPU may have come online meanwhile. */
 	if (!err && name->follow)
 		mg_follow_update(name->follow);
 	mg_group_unlock(name->group);
@@ -91,8 +91,8 @@ struct mg_name *mg_name_create(const char *text, umode_t mode, kgid_t gid,
 }
 
 /**
- * mg_name_end - release the events of a name, and drop the reference to it
- * @name:	not published, or not any more
+ * mg_name_end - release the events of a name, and drop the reference to the name
+ * @name:	not published, or no longer published
  *
  * Context: Process context, may sleep. Takes cpu_hotplug_lock. No mutex is held.
  */

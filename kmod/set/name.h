@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Names: a name keeps the events of sets in a meta-group of its own, which has no
- * file and is not swept. Who joins shares these events.
+ * file and is not swept. Meta-groups that join the name share these events.
  */
 #ifndef MG_NAME_H
 #define MG_NAME_H
@@ -23,17 +23,17 @@ struct mg_group;
  * @uid:	its owner; constant
  * @gid:	its group; constant
  * @mode:	who may join; constant
- * @id:		number, which is not used again; mg_names_mutex, constant once published
- * @group:	members with the events; a reference, dropped when the name ends
- * @follow:	opens the events anew, or NULL; ends with the name
- * @state:	worst status of its events, as it was found last; mutex of @group
- * @state_due:	when it is found anew, ktime_get_ns(); mutex of @group
- * @device:	in sysfs; mg_names_mutex
+ * @id:		number, which is not reused; mg_names_mutex, constant once published
+ * @group:	members with the events; a reference, dropped by mg_name_end()
+ * @follow:	reopens the events, or NULL; destroyed by mg_name_end()
+ * @state:	worst status of its events when it was last determined; mutex of @group
+ * @state_due:	when it may be determined again, ktime_get_ns(); mutex of @group
+ * @device:	its device in sysfs; mg_names_mutex
  * @list:	entry in the list of names; mg_names_mutex
- * @refs:	references: of the list, and of those who have joined
- * @lock:	protects what follows; nothing is inside it
- * @joins:	who has joined, see struct mg_join
- * @sweeps:	sweeps of those who have left
+ * @refs:	references of the list and of @joins
+ * @lock:	protects the fields that follow; no other lock is taken inside it
+ * @joins:	meta-groups that have joined it, see struct mg_join
+ * @sweeps:	sweeps of meta-groups that have left
  */
 struct mg_name {
 	char text[PERF_METAGROUP_NAME_SIZE];
@@ -48,7 +48,7 @@ struct mg_name {
 	struct device *device;
 	struct list_head list;
 	struct kref refs;
-	struct mutex lock;	/* of what follows */
+	struct mutex lock;	/* protects the fields that follow */
 	struct list_head joins;
 	u64 sweeps;
 };

@@ -23,7 +23,7 @@ static ssize_t id_show(struct device *dev, struct device_attribute *attr, char *
 }
 static DEVICE_ATTR_RO(id);
 
-/* Any user may have it found, under locks of perf, for at most 1/16 of the time. */
+/* Any user may cause this, which takes locks of perf, so limit it to 1/16 of the time. */
 static void mg_name_find_state(struct mg_name *name)
 {
 	const struct mg_frames *frames = &name->group->frames;
@@ -85,7 +85,7 @@ static ssize_t cpus_show(struct device *dev, struct device_attribute *attr, char
 {
 	const struct mg_name *name = dev_get_drvdata(dev);
 
-	/* Constant: no member comes, goes or moves. */
+	/* Constant: members are not added, removed or moved. */
 	return sysfs_emit(buf, "%*pbl\n", cpumask_pr_args(name->group->cpus.mask));
 }
 static DEVICE_ATTR_RO(cpus);
@@ -151,7 +151,7 @@ static struct class mg_name_class = {
  */
 struct device *mg_name_device_create(struct mg_name *name)
 {
-	/* Without a number: there is no node in /dev. */
+	/* Without a device number, and so without a node in /dev. */
 	return device_create(&mg_name_class, NULL, MKDEV(0, 0), name, "%s", name->text);
 }
 
@@ -159,8 +159,8 @@ struct device *mg_name_device_create(struct mg_name *name)
  * mg_name_device_destroy - undo mg_name_device_create()
  * @device:	the device
  *
- * Context: Process context, may sleep. Waits for those who read its files, so no lock
- * that they take is held: mg_group.mutex, mg_name.lock.
+ * Context: Process context, may sleep. Waits for readers of its files, so the locks
+ * that they take, mg_group.mutex and mg_name.lock, are not held.
  */
 void mg_name_device_destroy(struct device *device)
 {

@@ -15,7 +15,7 @@
 
 static unsigned int max_names = 64;
 module_param(max_names, uint, 0644);
-MODULE_PARM_DESC(max_names, "names of meta-groups (64)");
+MODULE_PARM_DESC(max_names, "maximum number of names (64)");
 
 /* Held while devices are removed, which waits for readers of sysfs: see docs/locking.md. */
 static DEFINE_MUTEX(mg_names_mutex);
@@ -58,15 +58,15 @@ static int mg_names_add(struct mg_name *name)
 }
 
 /**
- * mg_name_publish - have others find a name
+ * mg_name_publish - let other tasks find a name
  * @name:	created
  *
- * The name holds the module until it ends.
+ * The name holds a reference to the module until it is removed.
  *
  * Context: Process context, may sleep. Takes mg_names_mutex. No mg_group.mutex is
  * held. The caller holds the module.
- * Return: 0, -EEXIST, -ENOSPC, -ENOMEM or -ERESTARTSYS; on error the caller ends the
- * name.
+ * Return: 0, -EEXIST, -ENOSPC, -ENOMEM or -ERESTARTSYS; on error the caller calls
+ * mg_name_end().
  */
 int mg_name_publish(struct mg_name *name)
 {
@@ -86,7 +86,7 @@ static bool mg_may_end(const struct mg_name *name)
 	return uid_eq(current_euid(), name->uid) || perfmon_capable();
 }
 
-/* As the permission to read a file. */
+/* Decided like the permission to read a file. */
 static bool mg_may_join(const struct mg_name *name)
 {
 	umode_t needed = 0004;
@@ -99,7 +99,7 @@ static bool mg_may_join(const struct mg_name *name)
 }
 
 /**
- * mg_name_unpublish - end a name
+ * mg_name_unpublish - remove a name
  * @text:	the name
  *
  * Context: Process context, may sleep. Takes mg_names_mutex and cpu_hotplug_lock. No
@@ -121,7 +121,7 @@ int mg_name_unpublish(const char *text)
 	} else {
 		list_del(&name->list);
 		mg_nr_names--;
-		/* Until this is done, the name cannot be published again. */
+		/* Until this is done, the same name cannot be published again. */
 		mg_name_device_destroy(name->device);
 	}
 	mutex_unlock(&mg_names_mutex);
@@ -139,7 +139,7 @@ int mg_name_unpublish(const char *text)
  *
  * Context: Process context, may sleep. Takes mg_names_mutex. No mg_group.mutex is
  * held.
- * Return: a reference, or ERR_PTR() of -ENOENT, -EACCES or -ERESTARTSYS.
+ * Return: a reference, or an ERR_PTR(): -ENOENT, -EACCES or -ERESTARTSYS.
  */
 struct mg_name *mg_name_find(const char *text, struct mg_group **group)
 {

@@ -9,12 +9,13 @@
 #include "core/perf_read.h"
 #include "set/perf_kernel.h"
 
-/* Stands for events that are not open. It counts nothing. */
+/* A placeholder for events that are not open. It counts nothing. */
 static struct perf_event *mg_dummy;	/* constant */
 
 /*
- * Types of kprobe and uprobe, which read user memory at addresses in the attr. The task
- * that opens an event may have other memory, and holds mutexes that others wait for.
+ * Types of the kprobe and uprobe PMUs, which read user memory at addresses in the attr.
+ * The task that opens an event may have another address space, and holds mutexes that
+ * other tasks wait for.
  */
 static u32 mg_kprobe_type, mg_uprobe_type;	/* constant */
 
@@ -33,8 +34,8 @@ static struct perf_event *mg_dummy_create(int cpu)
 /**
  * mg_kernel_may_open - check whether the current task may open events of CPUs
  *
- * A module does not see perf_event_paranoid, nor can it ask a security module. perf
- * asks both when it opens an event.
+ * A module can neither read perf_event_paranoid nor call a security module's hook.
+ * perf checks both when it opens an event.
  *
  * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
  * Return: 0, -EACCES, or another error of perf.
@@ -46,11 +47,11 @@ int mg_kernel_may_open(void)
 
 	if (!err)
 		perf_event_release_kernel(event);
-	/* The CPU has gone offline, which perf finds last. */
+	/* The CPU went offline, which perf checks last. */
 	return err == -ENODEV ? 0 : err;
 }
 
-/* The lock of @ctx in place of that of @locked. No two are held at once: they are of one class. */
+/* Lock @ctx instead of @locked. Both locks have one class, so only one may be held. */
 static __always_inline struct perf_event_context *
 mg_relock(struct perf_event_context *locked, struct perf_event_context *ctx)
 {
@@ -65,7 +66,7 @@ mg_relock(struct perf_event_context *locked, struct perf_event_context *ctx)
 static u32 mg_kernel_status(const struct perf_event *event,
 			    const struct perf_event_context *ctx, int cpu)
 {
-	/* It is not open, or its PMU has moved it. */
+	/* The event is not open, or its PMU has moved it. */
 	if (event->state > PERF_EVENT_STATE_REVOKED &&
 	    (event == mg_dummy || READ_ONCE(event->cpu) != cpu))
 		return PERF_METAGROUP_OFFLINE;
@@ -75,9 +76,9 @@ static u32 mg_kernel_status(const struct perf_event *event,
 /**
  * mg_worse_status - status of two events together
  * @one:	PERF_METAGROUP_OK, ...
- * @other:	that of the other event
+ * @other:	status of the other event
  *
- * Return: the larger one, except that ERROR leaves no payload.
+ * Return: the larger one, except that ERROR, which has no payload, takes precedence.
  */
 u32 mg_worse_status(u32 one, u32 other)
 {
@@ -94,8 +95,8 @@ static u32 mg_kernel_status_now(const struct perf_event *event, int cpu)
 
 	mg_event_unlock(ctx, flags);
 	/*
-	 * A pinned event is on the PMU, or in ERROR; but one that excludes guests is off
-	 * while its CPU runs a guest that has the PMU.
+	 * A pinned event is on the PMU or in ERROR; but an event that excludes guests is
+	 * off the PMU while its CPU runs a guest that owns the PMU.
 	 */
 	if (status == PERF_METAGROUP_INACTIVE && event->attr.exclude_guest)
 		return PERF_METAGROUP_OK;
@@ -121,9 +122,9 @@ bool mg_kernel_counts(const struct perf_event *event, int cpu)
  * @cpu:	the CPU
  * @reason:	set to PERF_METAGROUP_REASON_* if the event is the cause of an error
  *
- * It counts when this returns. A baseline keeps what it counts until it is shown out
- * of sight, so it need not be opened disabled and enabled later. perf and security
- * modules check the current credentials, see mg_kernel_counter_open().
+ * The event counts when this returns. What it counts before it is shown is subtracted
+ * with the baseline, so it need not be opened disabled and enabled later. perf and
+ * security modules check the current credentials, see mg_kernel_counter_open().
  *
  * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
  * Return: the event, or an ERR_PTR().
@@ -177,11 +178,11 @@ int mg_kernel_verify(struct perf_event **events, u32 nr_events, int cpu,
 }
 
 /**
- * mg_kernel_leave_closed - do without the events of a CPU that is offline
+ * mg_kernel_leave_closed - use placeholders for the events of an offline CPU
  * @events:	result
  * @nr_events:	entries of @events
  *
- * They are OFFLINE, as if their PMU had moved them, and are not to be released.
+ * Their status is OFFLINE, as if their PMU had moved them. They are not released.
  */
 void mg_kernel_leave_closed(struct perf_event **events, u32 nr_events)
 {
@@ -190,7 +191,7 @@ void mg_kernel_leave_closed(struct perf_event **events, u32 nr_events)
 }
 
 /**
- * mg_kernel_is_opened - check whether there are events to be released
+ * mg_kernel_is_opened - check whether a counter has events that must be released
  * @counter:	the counter, which has kernel events
  *
  * Return: true if so.
@@ -216,7 +217,7 @@ static u32 mg_kernel_presence_of(const struct perf_event *event, int cpu)
 }
 
 /**
- * mg_kernel_presence - check whether events are on their CPU, whether they count or not
+ * mg_kernel_presence - check whether events are on their CPU, counting or not
  * @counter:	the counter, which has kernel events
  *
  * Context: Any. Takes ctx->lock.
@@ -324,13 +325,13 @@ void mg_kernel_plan(struct mg_plan *plan)
 /**
  * mg_kernel_refresh - bring the counts of kernel events up to date
  * @plan:	their plan
- * @ctx:	the context that mg_plan_lock() has locked; it is locked again at the end
+ * @ctx:	the context that mg_plan_lock() has locked, and that is locked on return
  * @cpu:	this CPU, or MG_OTHER_CPU
- * @status:	result: status of all together
+ * @status:	result: worst status of the events
  *
  * Context: Interrupts are off. Takes ctx->lock of other contexts.
  * Return: an enum mg_scope; -EBUSY if this CPU cannot read an event that counts; or
- * -EAGAIN if the first event is not on @ctx any more, so that its times are not to be read.
+ * -EAGAIN if the first event is no longer on @ctx, so its times must not be read.
  */
 int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *const ctx, int cpu,
 		      u32 *status) __must_hold(&ctx->lock)
@@ -368,7 +369,7 @@ int mg_kernel_refresh(const struct mg_plan *plan, struct perf_event_context *con
 	return *status == PERF_METAGROUP_ERROR ? MG_SCOPE_ANY : scope;
 }
 
-/* A PMU in sysfs has its number; U32_MAX if there is no such PMU. */
+/* Read the type of a PMU from sysfs; U32_MAX if there is no such PMU. */
 static u32 mg_type_of_pmu(const char *name)
 {
 	struct device *device = bus_find_device_by_name(mg_dummy->pmu->dev->bus, NULL, name);
@@ -394,7 +395,7 @@ int mg_kernel_init(void)
 	struct perf_event *event = ERR_PTR(-ENODEV);
 	int cpu;
 
-	/* Any CPU will do, also if it goes offline later. */
+	/* Any CPU will do, even if it goes offline later. */
 	for_each_online_cpu(cpu) {
 		event = mg_dummy_create(cpu);
 		if (event != ERR_PTR(-ENODEV))

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Kernel events: events of one CPU that the module opens itself. perf has no
- * groups of them, so each is scheduled for itself. They are pinned: each is on
- * the PMU, or in ERROR.
+ * groups of kernel events, so each is scheduled by itself. They are pinned: each is
+ * on the PMU or in ERROR.
  *
  * Before Linux 6.2, events of different PMUs may be on different contexts.
  */
@@ -17,8 +17,8 @@
 
 /**
  * struct mg_failure - why a set could not be opened
- * @event:	index of the event that is the cause, or the number of events
- * @cpu:	the CPU where it is, or PERF_METAGROUP_NO_CPU
+ * @event:	index of the event that caused it, or the number of events
+ * @cpu:	CPU of that event, or PERF_METAGROUP_NO_CPU
  * @reason:	PERF_METAGROUP_REASON_*
  */
 struct mg_failure {
@@ -28,8 +28,8 @@ struct mg_failure {
 };
 
 /*
- * Lock the context that @event is on, or was on last. While the lock is held and
- * event->state is above REVOKED, the PMU of @event is registered. Without it,
+ * Lock the context that @event is on, or was last on. While the lock is held and
+ * event->state is above REVOKED, the PMU of @event is registered. Without the lock,
  * event->pmu may become NULL at any time.
  */
 static __always_inline struct perf_event_context *mg_event_lock(const struct perf_event *event,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A member of a set gets other events: a new member takes its number and its place.
+ * Replacing the events of a set member: a new member takes its number and position.
  */
 #include <linux/compiler.h>
 #include <linux/cpumask.h>
@@ -15,8 +15,8 @@
 /**
  * mg_replace_reserve - check the limits and allocate memory for other events
  * @group:	the meta-group
- * @old:	a member of a set
- * @new:	the member that is to replace it
+ * @old:	a set member
+ * @new:	the member that will replace it
  *
  * Context: Process context. mg_group.mutex is held until mg_replace_commit().
  * Return: 0, -E2BIG, -ENOSPC or -ENOMEM.
@@ -38,7 +38,7 @@ int mg_replace_reserve(struct mg_group *group, const struct mg_member *old,
 				 mg_member_frame_size(new));
 }
 
-/* Put @new in the place of @old on its CPU. */
+/* Replace @old by @new in the list of its CPU. */
 static void mg_replace_on_cpu(struct mg_group *group, const struct mg_member *old,
 			      struct mg_member *new)
 {
@@ -64,7 +64,7 @@ static void mg_replace_on_cpu(struct mg_group *group, const struct mg_member *ol
 /**
  * mg_replace_commit - replace a member; the new one starts if the old one counted
  * @group:	the meta-group
- * @old:	the member, which is to be destroyed
+ * @old:	the member, which the caller destroys afterwards
  * @new:	reserved
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes mg_cpu.lock

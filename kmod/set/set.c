@@ -89,9 +89,9 @@ static int mg_set_check_members(struct mg_set *set)
 }
 
 /*
- * CPUs whose events are open are left alone: the new members share them. Each other CPU
- * opens its own events. The caller opens those of one CPU first, so that others are not
- * disturbed by events that cannot be opened at all.
+ * If the events are already open on a CPU, the new member shares them. Each other CPU
+ * opens its own events. The caller opens the events of one CPU first, so that events
+ * which cannot be opened at all do not disturb the other CPUs.
  */
 static int mg_set_open_members(struct mg_set *set)
 {
@@ -122,7 +122,7 @@ static int mg_set_open_members(struct mg_set *set)
 	return err ?: mg_set_check_members(set);
 }
 
-/* Perf has not seen the attrs before, so one CPU must have opened them. */
+/* perf has not checked the attrs before, so one CPU must have opened the events. */
 static bool mg_set_is_opened(const struct mg_set *set)
 {
 	u32 i;

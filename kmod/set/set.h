@@ -12,12 +12,12 @@ struct mg_group;
 struct mg_limit;
 
 /**
- * struct mg_set - events to be opened on many CPUs, all or none
+ * struct mg_set - events that are opened on many CPUs, all or none
  * @attach:	the members, one for each CPU
  * @spec:	what the events count; a reference
  * @format:	read_format of the payloads
  * @follow:	CPUs may be offline
- * @limit:	that of the user, or NULL
+ * @limit:	limit of the user, or NULL
  * @failure:	why it could not be opened
  */
 struct mg_set {

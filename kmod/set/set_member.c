@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Members of sets, as the core sees them.
+ * Set members, and the operations that the core calls for them.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -55,7 +55,7 @@ static const struct mg_set_ops mg_set_ops = {
 };
 
 /**
- * mg_set_counter_create - create the counter of a member of a set
+ * mg_set_counter_create - create the counter of a set member
  * @nr_events:	number of its events
  * @format:	read_format of the payload
  * @cpu:	their CPU
@@ -69,13 +69,13 @@ struct mg_counter *mg_set_counter_create(u32 nr_events, u64 format, int cpu)
 }
 
 /**
- * mg_set_member_create - create a member whose kernel events are to be opened
+ * mg_set_member_create - create a member whose kernel events are not open yet
  * @spec:	what they count
  * @format:	read_format of the payload
  * @cpu:	their CPU
- * @follow:	its events are opened anew when its CPU comes online
+ * @follow:	its events are reopened when its CPU comes online
  *
- * Allocates all but the events, so that it is charged to the caller.
+ * Allocates everything except the events, so that this memory is charged to the caller.
  *
  * Context: Process context, may sleep.
  * Return: the member, or an ERR_PTR().
@@ -109,11 +109,11 @@ free_counter:
 }
 
 /**
- * mg_set_member_share - open a member by sharing kernel events, if all of them are open
+ * mg_set_member_share - share kernel events with a member, if all of them are open
  * @member:	newly created
  *
  * Context: Process context, may sleep.
- * Return: true, or false if mg_set_member_open() is to be called.
+ * Return: true, or false if the caller must call mg_set_member_open().
  */
 bool mg_set_member_share(struct mg_member *member)
 {
@@ -127,7 +127,7 @@ bool mg_set_member_share(struct mg_member *member)
  * mg_set_member_open - open the kernel events of a member
  * @member:	newly created
  *
- * If its view is to open them anew, the CPU may be offline. The member is stopped, and
+ * If the member follows CPU hotplug, the CPU may be offline. The member is stopped, and
  * its counts are 0. On an error, @view->failure is set if an event is the cause.
  *
  * Context: Process context, may sleep; fastest on the CPU of the events.
@@ -137,7 +137,7 @@ int mg_set_member_open(struct mg_member *member)
 {
 	struct mg_view *view = member->view;
 	const struct mg_failure before = view->failure;
-	/* Or later: it may come and go meanwhile. */
+	/* The CPU may come online and go offline at any time. */
 	bool offline = !cpu_online(member->counter->cpu);
 	int err = mg_kernel_counter_open(member->counter, view->spec, &view->failure);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Kernel events that are shared: one for all sets that count the same on the same
- * CPU. Each member has a baseline of its own, so it sees nothing of the others.
+ * Shared kernel events: one for all sets that count the same on the same CPU. Each
+ * member has its own baseline, so it is not affected by other members.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -19,9 +19,9 @@
 #include "set/shared.h"
 
 /**
- * struct mg_shared_event - a kernel event and how many use it
+ * struct mg_shared_event - a kernel event and the number of its users
  * @event:	the event; constant
- * @attr:	what it counts, as a whole, see mg_attr_for_counting(); constant
+ * @attr:	what it counts, compared as a whole, see mg_attr_for_counting(); constant
  * @key:	key of @attr; constant
  * @users:	number of its users; mg_shared.mutex
  * @by_attr:	entry in the table by @attr; mg_shared.mutex
@@ -38,9 +38,9 @@ struct mg_shared_event {
 
 /**
  * struct mg_shared - the kernel events of one CPU
- * @mutex:	protects all fields; no two are held at once
+ * @mutex:	protects all fields; at most one of these is held at a time
  * @by_attr:	the events by what they count
- * @by_event:	the same by their address
+ * @by_event:	the same events by their address
  */
 struct mg_shared {
 	struct mutex mutex;	/* for all fields */
@@ -52,13 +52,13 @@ static DEFINE_PER_CPU(struct mg_shared, mg_shared);
 
 static u32 mg_shared_seed;	/* constant */
 
-/* A user can choose attrs, but not their keys. */
+/* A user can choose attrs, but cannot predict their keys. */
 static u32 mg_shared_key(const struct perf_event_attr *attr)
 {
 	return jhash(attr, sizeof(*attr), mg_shared_seed);
 }
 
-/* An event that has left its CPU, or has no counter, is not given to new users. */
+/* An event that has left its CPU, or has no counter, gets no new users. */
 static struct mg_shared_event *mg_shared_find(struct mg_shared *shared,
 					      const struct perf_event_attr *attr, int cpu)
 {
@@ -83,7 +83,7 @@ static struct mg_shared_event *mg_shared_of(struct mg_shared *shared,
 	return NULL;
 }
 
-/* Not charged to the first user, whom it may outlive; nor does perf charge the event. */
+/* Not charged to the first user, which it may outlive. perf does not charge events either. */
 static struct mg_shared_event *mg_shared_create(struct mg_shared *shared,
 						struct perf_event_attr *attr, int cpu,
 						u32 *reason)
@@ -170,13 +170,13 @@ bool mg_shared_join(struct perf_event **events, const struct perf_event_attr *at
 }
 
 /**
- * mg_shared_leave - drop events if others use all of them
+ * mg_shared_leave - drop events if all of them have other users
  * @events:	the events
  * @nr_events:	entries of @events
  * @cpu:	the CPU that they were opened for
  *
  * Context: Process context, may sleep. Takes mg_shared.mutex.
- * Return: true, or false if nothing was done, because one is to be released.
+ * Return: true, or false if nothing was done because this is the last user of one.
  */
 bool mg_shared_leave(struct perf_event **events, u32 nr_events, int cpu)
 {
@@ -239,7 +239,7 @@ int mg_shared_open(struct perf_event **events, struct perf_event_attr *attrs, u3
 }
 
 /**
- * mg_shared_close - drop events, which are released with their last user
+ * mg_shared_close - drop events, which are released by their last user
  * @events:	the events
  * @nr_events:	entries of @events
  * @cpu:	the CPU that they were opened for
@@ -257,13 +257,13 @@ void mg_shared_close(struct perf_event **events, u32 nr_events, int cpu)
 }
 
 /**
- * mg_shared_users - how many use an event
+ * mg_shared_users - number of users of events
  * @events:	the events
  * @nr_events:	entries of @events
  * @cpu:	the CPU that they were opened for
  *
  * Context: Process context, may sleep. Takes mg_shared.mutex.
- * Return: the number for the event that has most.
+ * Return: the number for the event with the most users.
  */
 u32 mg_shared_users(struct perf_event **events, u32 nr_events, int cpu)
 {

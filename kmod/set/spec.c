@@ -50,7 +50,7 @@ void mg_spec_put(struct mg_spec *spec)
 }
 
 /**
- * mg_attr_for_counting - what a kernel event counts
+ * mg_attr_for_counting - reduce an attr to what a kernel event counts
  * @to:		result: attr of a pinned event that counts and does nothing else
  * @from:	attr of a template, or of a user
  */
@@ -73,8 +73,9 @@ void mg_attr_for_counting(struct perf_event_attr *to, const struct perf_event_at
 }
 
 /*
- * Return true if who opened @file had no more rights than the current task has.
- * A set counts on more CPUs than the template, which may have been received.
+ * Return true if the task that opened @file was not more privileged than the current
+ * task. A set counts on more CPUs than the template, and the descriptor of the template
+ * may have been received from another process.
  */
 static bool mg_may_use_template(const struct file *file)
 {
@@ -93,7 +94,7 @@ static int mg_attr_of_event(const struct perf_event *event, struct perf_event_at
 	int err = 0;
 
 	if (event->state <= PERF_EVENT_STATE_REVOKED) {
-		/* Its type may be that of another PMU now. */
+		/* Its type may now belong to another PMU. */
 		*reason = PERF_METAGROUP_REASON_REFUSED;
 		err = -ENODEV;
 	} else {
@@ -129,7 +130,7 @@ static int mg_attr_of_file(const struct file *file, struct perf_event *event,
 }
 
 /**
- * mg_attr_of_template - what a template counts
+ * mg_attr_of_template - get what a template counts
  * @fd:		descriptor of the template
  * @attr:	result
  * @reason:	set to PERF_METAGROUP_REASON_* on failure

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A description of the events of a set. All of them are opened by it.
+ * The description of a set's events, which are all opened from it.
  */
 #ifndef MG_SPEC_H
 #define MG_SPEC_H
@@ -12,12 +12,12 @@
 struct cred;
 
 /**
- * struct mg_spec - the events of a set, kept to open them anew or elsewhere
+ * struct mg_spec - the events of a set, kept to reopen them or to open them elsewhere
  * @refs:	references
  * @nr_events:	entries of @attrs
  * @cred:	credentials of the task that has described them, with which they are
  *		opened; a reference, constant
- * @revoked:	the PMU of one was unregistered; set once, any context
+ * @revoked:	the PMU of an event was unregistered; set once, in any context
  * @attrs:	what the events count; constant
  */
 struct mg_spec {

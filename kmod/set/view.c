@@ -12,8 +12,8 @@
 #include "set/view.h"
 
 /*
- * Members that share an event, and samples of the same stream, have different
- * identifiers. perf counts its own from 1.
+ * Identifiers must be unique among members that share an event, and among the samples
+ * of a stream. perf numbers its own from 1.
  */
 #define MG_FIRST_ID	BIT_ULL(62)
 
@@ -84,8 +84,8 @@ int mg_view_update(const struct mg_member *member, struct perf_event_context *ct
 }
 
 /*
- * Clocks of different CPUs differ a little: the time of an event that another CPU
- * reads may be from before its baseline.
+ * The clocks of CPUs differ slightly: the time of an event that another CPU reads may
+ * be earlier than its baseline.
  */
 static u64 mg_time_since(u64 time, u64 baseline)
 {
@@ -101,8 +101,8 @@ static void mg_view_keep_word(u64 *word, u64 *last, bool restore)
 }
 
 /*
- * An event that its PMU has moved to another CPU counts there. What the member shows
- * stands still: it is from when the event was last read on the CPU of the member.
+ * An event that its PMU has moved to another CPU counts there. The member then keeps
+ * showing what was last read on its own CPU.
  */
 static void mg_view_keep(struct mg_view *view, const struct mg_plan *plan, u32 status,
 			 u64 *payload)
@@ -134,10 +134,10 @@ static struct mg_times mg_view_times(const struct mg_counter *counter, const u64
 }
 
 /**
- * mg_view_apply - make a payload what the view shows
+ * mg_view_apply - convert a payload to what the view shows
  * @member:	the member
  * @status:	result of mg_view_update()
- * @payload:	their payload
+ * @payload:	payload of the events; changed
  *
  * Context: Interrupts are off. ctx->lock of the first event is held.
  */
@@ -169,9 +169,9 @@ void mg_view_apply(const struct mg_member *member, u32 status, u64 *payload)
 }
 
 /**
- * mg_view_describe - change a description of kernel events to that of their view
+ * mg_view_describe - convert a description of kernel events to that of their view
  * @view:	the view
- * @info:	the description
+ * @info:	the description; changed
  * @ids:	ids of the events
  * @max_ids:	entries of @ids
  *
@@ -233,7 +233,7 @@ void mg_view_control(struct mg_view *view, const struct mg_plan *plan, enum mg_v
 	struct perf_event_context *ctx = mg_plan_lock(plan);
 	u32 status;
 
-	/* Once at most: a move waits for RCU, and so for interrupts to be on again. */
+	/* At most once: a move waits for RCU, and so for interrupts to be enabled. */
 	while (mg_kernel_refresh(plan, ctx, cpu, &status) == -EAGAIN) {
 		mg_plan_unlock(ctx);
 		ctx = mg_plan_lock(plan);

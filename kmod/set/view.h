@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The view of a member on its kernel events: the difference to a baseline, or,
- * while it is stopped, fixed values. The events go on counting.
+ * The view of a member on its kernel events: the difference from a baseline or, while
+ * the view is stopped, fixed values. The events keep counting.
  */
 #ifndef MG_VIEW_H
 #define MG_VIEW_H
@@ -15,10 +15,10 @@ struct mg_limit;
 struct mg_member;
 
 /**
- * enum mg_view_op - what is done to a view
- * @MG_VIEW_START:	it goes on from what it shows
- * @MG_VIEW_STOP:	it goes on to show the same
- * @MG_VIEW_RESET:	its counts are 0, and its times go on
+ * enum mg_view_op - operation on a view
+ * @MG_VIEW_START:	counts and times continue from what it shows
+ * @MG_VIEW_STOP:	it keeps showing the current counts and times
+ * @MG_VIEW_RESET:	counts become 0; times are not changed
  */
 enum mg_view_op {
 	MG_VIEW_START = PERF_METAGROUP_START,
@@ -28,23 +28,22 @@ enum mg_view_op {
 
 /**
  * struct mg_view - what a member shows of its kernel events
- * @stopped:	@enabled, @running and @counts are shown; else they are what is
- *		subtracted
+ * @stopped:	@enabled, @running and @counts are shown; else they are subtracted
  * @enabled:	total_time_enabled
  * @running:	total_time_running
  * @counts:	counts, one for each event
  * @ids:	identifiers, one for each event; constant
- * @last:	times and counts of the events when they were last read, or controlled, on
- *		their CPU; used if a PMU may move them to another one; ctx->lock
+ * @last:	times and counts of the events when they were last read or controlled on
+ *		their CPU; used if a PMU may move them to another CPU; ctx->lock
  * @spec:	what the events count; a reference, constant
- * @follow:	they are opened anew when their CPU comes online; constant
- * @limit:	that of the user who has opened the set; a use, or NULL; constant
- * @error:	result of the last attempt; mg_group.mutex
- * @failure:	its cause; mg_group.mutex
+ * @follow:	they are reopened when their CPU comes online; constant
+ * @limit:	limit of the user who opened the set; counted as a use; or NULL; constant
+ * @error:	result of the last attempt to open them; mg_group.mutex
+ * @failure:	cause of @error; mg_group.mutex
  * @payload:	scratch
  *
- * All but the last ones are written on the CPU of the events with interrupts off,
- * or, while it is offline, with mg_group.mutex held. Read likewise.
+ * Fields without a lock are read and written on the CPU of the events with interrupts
+ * off or, while that CPU is offline, with mg_group.mutex held.
  */
 struct mg_view {
 	bool stopped;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * As perf charges its buffers: first to the user, up to max_ring_kb for each CPU,
- * then to the process, up to its RLIMIT_MEMLOCK. The user's part is not that of
- * perf, whose sysctl perf_event_mlock_kb modules cannot see.
+ * Memory is charged as perf charges its buffers: first to the user, up to max_ring_kb
+ * for each CPU, then to the process, up to its RLIMIT_MEMLOCK. The user's part is
+ * separate from perf's, because modules cannot read the sysctl perf_event_mlock_kb.
  */
 #include <linux/atomic.h>
 #include <linux/capability.h>
@@ -18,7 +18,7 @@
 #include "stream/memlock.h"
 
 /**
- * mg_memlock_set - memory is pinned by the current process
+ * mg_memlock_set - let the current process pin memory
  * @memlock:	cleared
  * @limit:	limits of its user, or NULL
  *
@@ -34,7 +34,7 @@ void mg_memlock_set(struct mg_memlock *memlock, struct mg_limit *limit)
 }
 
 /**
- * mg_memlock_clear - no more memory is pinned; what was charged stays so
+ * mg_memlock_clear - stop pinning memory; existing charges stay
  * @memlock:	set or cleared
  *
  * Context: Process context.
@@ -73,8 +73,8 @@ int mg_charge(struct mg_charge *charge, const struct mg_memlock *memlock, unsign
 }
 
 /**
- * mg_uncharge - pages that were charged are free
- * @charge:	charged or zeroed; zeroed
+ * mg_uncharge - uncharge pages that were freed
+ * @charge:	charged or zeroed; zeroed on return
  *
  * Context: Process context.
  */

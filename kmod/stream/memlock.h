@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whose memory it is that user space can map and the kernel cannot reclaim.
+ * Accounting of memory that user space can map and the kernel cannot reclaim.
  */
 #ifndef MG_MEMLOCK_H
 #define MG_MEMLOCK_H

@@ -11,9 +11,9 @@
  * @ring:	without memory
  * @size:	bytes of data, a power of two and a multiple of the size of a page
  * @overwrite:	overwrite the oldest records
- * @offset:	where the ring is in the file, in pages
+ * @offset:	file offset of the ring, in pages
  * @node:	NUMA node
- * @memlock:	who pays for it
+ * @memlock:	process to charge
  *
  * Context: Process context, may sleep.
  * Return: 0, -ENOMEM, -EPERM or -EINTR.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The ring of one CPU in the layout of a perf event's: a page with the indices,
- * then the data. The kernel's own index is not in that page, which user space can
- * write.
+ * The ring of one CPU, in the layout of a perf event's ring: a page with the indices,
+ * then the data. The kernel keeps its own index outside that page, which user space
+ * can write.
  */
 #ifndef MG_RING_H
 #define MG_RING_H
@@ -19,13 +19,13 @@ struct mg_pages;
  * struct mg_ring - where a CPU writes samples
  * @head:	bytes written so far; negative if @overwrite
  * @size:	bytes of @data, a power of two; constant
- * @data:	the data, twice in a row; constant
+ * @data:	the data, mapped twice in a row; constant
  * @page:	the indices, as user space sees them; constant
- * @overwrite:	written backward, over what is oldest; constant
+ * @overwrite:	written backward, over the oldest records; constant
  * @pages:	the memory, or NULL if there is none
  *
- * Written by its CPU with interrupts off. "constant": set while the CPU does not
- * write to the ring.
+ * Written by its CPU with interrupts off. "constant" fields are set while the CPU does
+ * not write to the ring.
  */
 struct mg_ring {
 	u64 head;
@@ -46,9 +46,9 @@ static __always_inline u64 mg_ring_tail(const struct mg_ring *ring)
 }
 
 /*
- * Return true if @size bytes can be written, which are at most those of the ring:
- * more would go beyond the memory. Writes depend on the load of @tail, so
- * they are not done before it: what user space has read stays intact until then.
+ * Return true if @size bytes can be written; they never exceed the size of the ring,
+ * beyond which there is no memory. Writes depend on the load of @tail, so they are not
+ * done before it: user space has then read what they overwrite.
  */
 static __always_inline bool mg_ring_has_room(const struct mg_ring *ring, u64 tail, u64 size)
 {
@@ -59,7 +59,7 @@ static __always_inline bool mg_ring_has_room(const struct mg_ring *ring, u64 tai
 	return ring->overwrite || (used <= ring->size && size <= ring->size - used);
 }
 
-/* Memory for the next record. The caller knows that there is room. */
+/* Memory for the next record. The caller has checked that it fits. */
 static __always_inline void *mg_ring_append(struct mg_ring *ring, u32 size)
 {
 	u64 at = ring->head;
@@ -71,7 +71,7 @@ static __always_inline void *mg_ring_append(struct mg_ring *ring, u32 size)
 	return ring->data + (at & (ring->size - 1));
 }
 
-/* Show all records so far to user space. */
+/* Make all records so far visible to user space. */
 static __always_inline void mg_ring_publish(struct mg_ring *ring)
 {
 	/* Pairs with the load-acquire of data_head in user space. */

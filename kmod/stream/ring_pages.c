@@ -13,9 +13,9 @@
 
 /**
  * struct mg_ring_pages - the memory of a ring
- * @pages:	as user space maps it
+ * @pages:	the memory as user space maps it
  * @page:	its pages
- * @charge:	who pays for it
+ * @charge:	whom it is charged to
  *
  * All fields are constant.
  */
@@ -44,12 +44,12 @@ static void mg_ring_pages_free(struct mg_pages *pages)
 /**
  * mg_ring_pages_create - allocate a page and a ring behind it, filled with zeros
  * @data_size:	bytes of the ring, a multiple of the size of a page
- * @offset:	where the page is in the file, in pages
+ * @offset:	file offset of the page, in pages
  * @node:	NUMA node
- * @memlock:	who pays for it
+ * @memlock:	process to charge
  *
- * The kernel sees the ring twice in a row, so that it can write what crosses the
- * end of the ring as if it did not.
+ * The kernel maps the ring twice in a row, so that a record that wraps around the end
+ * is contiguous.
  *
  * Context: Process context, may sleep.
  * Return: a reference, or ERR_PTR(-ENOMEM), ERR_PTR(-EPERM) or ERR_PTR(-EINTR).
@@ -84,7 +84,7 @@ struct mg_pages *mg_ring_pages_create(size_t data_size, unsigned long offset, in
 			goto put;
 		cond_resched();
 		err = -ENOMEM;
-		/* Refused, rather than that processes are killed for it. */
+		/* Fail rather than invoke the OOM killer. */
 		this->page[i] = alloc_pages_node(node, MG_GFP_MAPPED | __GFP_ZERO |
 						  __GFP_RETRY_MAYFAIL | __GFP_NOWARN, 0);
 		if (!this->page[i])

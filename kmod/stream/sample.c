@@ -71,7 +71,7 @@ static __always_inline u64 *mg_sample_begin(const struct mg_plan *plan, int cpu,
 	return (u64 *)(sample + 1);
 }
 
-/* Append a record of lost samples to a ring that has room. */
+/* Append a record of lost samples, which fits into the ring. */
 static void mg_sample_lost(const struct mg_member *member, int cpu, const struct mg_now *now,
 			   struct mg_ring *ring, u64 lost)
 {
@@ -90,7 +90,7 @@ static void mg_sample_lost(const struct mg_member *member, int cpu, const struct
 }
 
 /*
- * Read a member in any state into a ring that has room. mg_plan_lock() has locked
+ * Read a member in any state into a ring into which it fits. mg_plan_lock() has locked
  * @ctx. Return: see read.h.
  */
 static noinline int mg_sample_any(const struct mg_member *member,
@@ -111,8 +111,8 @@ static noinline int mg_sample_any(const struct mg_member *member,
 }
 
 /*
- * Read a member of this CPU into its ring, which has room. Interrupts are off.
- * Fast for the usual member, as mg_read_local(). Return: see read.h.
+ * Read a member of this CPU into its ring, into which it fits. Interrupts are off.
+ * Has the same fast path as mg_read_local(). Return: see read.h.
  */
 static __always_inline int mg_sample_local(const struct mg_member *member, int cpu,
 					   const struct mg_now *now, struct mg_ring *ring)

@@ -30,14 +30,14 @@
 /* A member that has grown or moved is not sampled for about this time. */
 #define MG_STREAM_FIXUP_MS	10
 
-/* The longest time until a ring is tried again for which there was no memory. */
+/* The longest delay until a ring that could not be allocated is tried again. */
 #define MG_STREAM_RETRY_MS	160
 
 static enum cpuhp_state mg_stream_hotplug;	/* constant */
 
 static void mg_stream_fixup_soon(struct mg_stream *stream)
 {
-	/* No CPU has to have time for it. */
+	/* Unbound: this work must not depend on any particular CPU. */
 	queue_work(system_dfl_wq, &stream->fixup);
 }
 
@@ -48,7 +48,7 @@ static void mg_stream_wakeup(struct work_struct *work)
 	wake_up_interruptible_poll(stream->wait, EPOLLIN | EPOLLRDNORM);
 }
 
-/* In an interrupt also on PREEMPT_RT, where readers cannot be woken from one. */
+/* In hard interrupt context even on PREEMPT_RT, where readers cannot be woken from it. */
 static void mg_stream_wake(struct irq_work *work)
 {
 	struct mg_stream *stream = container_of(work, struct mg_stream, cpus.wake);
@@ -65,8 +65,8 @@ static void mg_stream_wake(struct irq_work *work)
 }
 
 /*
- * A task may hold mg_group.mutex for long, in a page fault, or while it waits for
- * this work to end.
+ * A task may hold mg_group.mutex for a long time, in a page fault, or while it waits
+ * for this work to complete.
  */
 static void mg_stream_fixup(struct work_struct *work)
 {
@@ -74,7 +74,7 @@ static void mg_stream_fixup(struct work_struct *work)
 
 	/* The timer of a delayed work may wait for the threads of its CPU, in ksoftirqd. */
 	msleep(READ_ONCE(stream->delay));
-	/* A CPU that goes offline has moved its members only when it is offline. */
+	/* The members of a CPU that goes offline have moved only after it is offline. */
 	cpus_read_lock();
 	cpus_read_unlock();
 	if (!mutex_trylock(&stream->group->mutex)) {
@@ -93,7 +93,7 @@ static void mg_stream_fixup(struct work_struct *work)
  * mg_stream_create - create a stream that is stopped
  * @group:	the meta-group, which outlives it
  * @limit:	limits of the user, which outlive it; or NULL
- * @wait:	where its readers wait, which outlives it
+ * @wait:	wait queue of its readers, which outlives it
  *
  * Context: Process context, may sleep.
  * Return: the stream, or ERR_PTR(-ENOMEM).
@@ -107,7 +107,7 @@ struct mg_stream *mg_stream_create(struct mg_group *group, struct mg_limit *limi
 	stream = kzalloc(sizeof(*stream), GFP_KERNEL_ACCOUNT);
 	if (!stream)
 		return ERR_PTR(-ENOMEM);
-	/* Memory of a power of two is aligned as each struct mg_stream_cpu has to be. */
+	/* Memory with a power-of-two size is aligned to it, as struct mg_stream_cpu requires. */
 	stream->cpus.on_cpu = kvcalloc(roundup_pow_of_two(nr_cpu_ids),
 				       sizeof(*stream->cpus.on_cpu), GFP_KERNEL_ACCOUNT);
 	if (!stream->cpus.on_cpu || !zalloc_cpumask_var(&stream->skipped, GFP_KERNEL_ACCOUNT)) {
@@ -166,7 +166,7 @@ void mg_stream_destroy(struct mg_stream *stream)
 	kfree(stream);
 }
 
-/* Where the ring of @cpu is in the file, in pages. */
+/* File offset of the ring of @cpu, in pages. */
 static unsigned long mg_stream_offset(const struct mg_stream *stream, int cpu)
 {
 	return (PERF_METAGROUP_RINGS >> PAGE_SHIFT) +
@@ -174,7 +174,7 @@ static unsigned long mg_stream_offset(const struct mg_stream *stream, int cpu)
 }
 
 /**
- * mg_stream_reserve - have a ring for a CPU
+ * mg_stream_reserve - allocate the ring of a CPU
  * @stream:	the stream, running or not; or NULL
  * @cpu:	the CPU
  *
@@ -209,12 +209,12 @@ static void mg_stream_arm(void *info)
 	const struct mg_stream_arm *arm = info;
 	struct mg_stream_cpu *this = &arm->stream->cpus.on_cpu[smp_processor_id()];
 
-	/* One that is idle has deadlines again when it leaves idle. */
+	/* An idle CPU has deadlines again when it leaves idle. */
 	if (!this->idle)
 		mg_stream_cpu_arm(this, arm->deadline);
 }
 
-/* Have deadlines on all CPUs that have a ring, members, and no deadlines yet. */
+/* Start deadlines on all CPUs that have a ring and members, but no deadlines yet. */
 static void mg_stream_arm_all(struct mg_stream *stream, u64 deadline)
 {
 	struct mg_stream_arm arm = { .stream = stream, .deadline = deadline };
@@ -235,7 +235,7 @@ static void mg_stream_arm_all(struct mg_stream *stream, u64 deadline)
 }
 
 /**
- * mg_stream_update - have deadlines on CPUs that have members since
+ * mg_stream_update - start deadlines on CPUs that have got members
  * @stream:	the stream, running or not; or NULL
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes
@@ -248,7 +248,7 @@ void mg_stream_update(struct mg_stream *stream)
 
 	if (!stream || !stream->cpus.running)
 		return;
-	/* Rings for CPUs to which members have moved; without memory, later. */
+	/* Rings for CPUs to which members have moved; if there is no memory, later. */
 	for_each_cpu(cpu, stream->group->cpus.mask)
 		if (mg_stream_reserve(stream, cpu))
 			missing = true;
@@ -259,7 +259,7 @@ void mg_stream_update(struct mg_stream *stream)
 	mg_stream_arm_all(stream, 0);
 }
 
-/* From now on, members are to fit into rings of @ring_size; U32_MAX for no rings. */
+/* From now on, members must fit into rings of @ring_size; U32_MAX for no rings. */
 static void mg_stream_set_room(struct mg_stream *stream, u32 ring_size)
 {
 	unsigned int cpu;
@@ -412,7 +412,7 @@ static int mg_stream_offline(unsigned int cpu, struct hlist_node *node)
 }
 
 /**
- * mg_stream_init - measure a timer, and follow CPUs that come online and go offline
+ * mg_stream_init - measure the cost of timers, and follow CPU hotplug
  *
  * Return: 0 or an error.
  */

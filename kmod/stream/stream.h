@@ -21,19 +21,19 @@ struct vm_area_struct;
 
 /**
  * struct mg_stream - the stream of a handle
- * @cpus:	what its CPUs use
+ * @cpus:	data that its CPUs use
  * @group:	the meta-group; the handle's reference, constant
  * @limit:	limits of the user of the handle, or NULL; constant
  * @ring_size:	bytes of data in each ring; while running, constant
  * @overwrite:	rings are overwritten; as @ring_size
  * @skipped:	CPUs that have no deadlines; as @ring_size
- * @hotplug:	entry in the list of running streams; of the hotplug core
+ * @hotplug:	entry in the hotplug core's list of running streams
  * @rings_lock:	makes the memory of the rings visible to mmap(2) without
  *		mg_group.mutex
- * @memlock:	who pays for the rings: the process that started the stream
- * @wait:	readers in poll(2); of the handle
+ * @memlock:	process to charge for the rings: the one that started the stream
+ * @wait:	readers in poll(2); the handle's wait queue
  * @wakeup:	wakes them, on PREEMPT_RT
- * @fixup:	sweeps, so that members that have failed can be read again
+ * @fixup:	sweeps, so that members that could not be read can be read again
  * @delay:	of @fixup in ms; mg_group.mutex, READ_ONCE() without
  */
 struct mg_stream {

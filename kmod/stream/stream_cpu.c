@@ -38,8 +38,8 @@ static void mg_stream_wake_reader(struct mg_stream_cpus *stream)
 }
 
 /*
- * Read the members, or lose the deadline if the ring has no room. Return: false if
- * the CPU has no members.
+ * Read the members, or lose the deadline if the ring is full. Return: false if the CPU
+ * has no members.
  */
 static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *now)
 {
@@ -52,7 +52,7 @@ static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *no
 
 	raw_spin_lock(&on_cpu->lock);
 	some = on_cpu->first;
-	/* With the lock, so that adding a member after this arms the timer. */
+	/* With the lock held, so that adding a member after this arms the timer. */
 	if (unlikely(!some))
 		WRITE_ONCE(this->armed, false);
 	/* Counts will be newer than idle_now. */
@@ -76,14 +76,14 @@ static bool mg_stream_sample(struct mg_stream_cpu *this, const struct mg_now *no
 		WRITE_ONCE(stream->failed, true);
 		irq_work_queue(&stream->wake);
 	}
-	/* As mg_stream_is_ready(): an empty ring that is too small has nothing to read. */
+	/* As in mg_stream_is_ready(): an empty ring that is too small has nothing to read. */
 	used = ring->head - tail;
 	if (unlikely((full && used) || used >= stream->watermark) && !ring->overwrite)
 		mg_stream_wake_reader(stream);
 	return some;
 }
 
-/* In quiet mode: have no more deadlines if the CPU is idle. */
+/* In quiet mode: stop deadlines if the CPU is idle. */
 static bool mg_stream_stop_in_idle(struct mg_stream_cpu *this)
 {
 	if (!is_idle_task(current) || need_resched() || !READ_ONCE(this->stream->running))
@@ -91,7 +91,7 @@ static bool mg_stream_stop_in_idle(struct mg_stream_cpu *this)
 	this->idle = true;
 	this->idle_fresh = true;
 	this->idle_stops++;
-	/* Deferrable: it expires when the CPU has a tick, and does not wake it. */
+	/* Deferrable: it expires at a tick of the CPU, and does not wake it. */
 	mod_timer(&this->watchdog, jiffies + (tick_nohz_full_cpu(this->cpu) ? HZ : 1));
 	return true;
 }
@@ -140,7 +140,7 @@ static enum hrtimer_restart mg_stream_timer(struct hrtimer *timer)
 }
 
 /**
- * mg_stream_cpu_arm - have deadlines on this CPU
+ * mg_stream_cpu_arm - start deadlines on this CPU
  * @this:	this CPU of a stream
  * @deadline:	the first one, or 0 for the next one from now
  *
@@ -196,8 +196,8 @@ void mg_stream_idle_enter(struct mg_idle *idle, unsigned int cpu, struct mg_budg
  * @idle:	mg_stream_cpus.on_idle
  * @cpu:	this CPU
  *
- * If it was the timer that has ended the idle state, the CPU will enter idle
- * again, and has no deadlines until something else wakes it.
+ * If the timer ended the idle state, the CPU will enter idle again, and has no
+ * deadlines until something else wakes it.
  *
  * Context: Interrupts are on or off.
  */
@@ -225,7 +225,7 @@ void mg_stream_cpu_init(struct mg_stream_cpu *this, struct mg_stream_cpus *strea
 {
 	hrtimer_setup(&this->timer, mg_stream_timer, CLOCK_MONOTONIC,
 		      HRTIMER_MODE_ABS_PINNED_HARD);
-	/* A CPU of nohz_full= may never have a tick, so there it wakes the CPU. */
+	/* A nohz_full= CPU may never have a tick, so there the watchdog wakes the CPU. */
 	timer_setup(&this->watchdog, mg_stream_watchdog,
 		    TIMER_PINNED | (tick_nohz_full_cpu(cpu) ? 0 : TIMER_DEFERRABLE));
 	this->stream = stream;
@@ -233,8 +233,8 @@ void mg_stream_cpu_init(struct mg_stream_cpu *this, struct mg_stream_cpus *strea
 }
 
 /*
- * The timer has been cancelled. Deadlines that are lost because of max_stream_percent
- * are counted in advance: do not count those that are still to come. If the timer was
+ * The timer was cancelled. Deadlines that are lost because of max_stream_percent are
+ * counted in advance: subtract those that are still in the future. If the timer was
  * late, count those that it did not handle.
  */
 static void mg_stream_disarm(struct mg_stream_cpu *this)
@@ -256,7 +256,7 @@ static void mg_stream_disarm(struct mg_stream_cpu *this)
 }
 
 /**
- * mg_stream_cpu_offline - have no deadlines on this CPU, which goes offline
+ * mg_stream_cpu_offline - stop deadlines on this CPU, which goes offline
  * @this:	this CPU of a stream
  *
  * Context: Process context, cpu_hotplug_lock is held for writing.
@@ -271,26 +271,26 @@ void mg_stream_cpu_offline(struct mg_stream_cpu *this)
 }
 
 /**
- * mg_stream_cpu_cancel - have no more deadlines on a CPU
- * @this:	a CPU of a stream that does not run any more
+ * mg_stream_cpu_cancel - stop deadlines on a CPU
+ * @this:	a CPU of a stream that is no longer running
  *
  * Context: Process context, may sleep.
  */
 void mg_stream_cpu_cancel(struct mg_stream_cpu *this)
 {
 	hrtimer_cancel(&this->timer);
-	/* The watchdog may arm the timer once more. The timer no longer sets it. */
+	/* The watchdog may arm the timer once more. The timer no longer arms the watchdog. */
 	timer_delete_sync(&this->watchdog);
 	hrtimer_cancel(&this->timer);
 	mg_stream_disarm(this);
 }
 
 /**
- * mg_stream_cpu_flush - report deadlines that were lost last
+ * mg_stream_cpu_flush - report deadlines that were lost since the last record
  * @this:	a CPU of a stream that is stopped
  *
  * Context: mg_group.mutex is held. Takes mg_cpu.lock.
- * Return: the number of deadlines for which the ring had no room.
+ * Return: the number of lost deadlines that the ring does not report.
  */
 u64 mg_stream_cpu_flush(struct mg_stream_cpu *this)
 {

@@ -14,16 +14,16 @@
 struct mg_cpu;
 
 /**
- * struct mg_stream_cpus - the CPUs of a stream, and what they share
+ * struct mg_stream_cpus - the CPUs of a stream, and data that they share
  * @on_cpu:	[nr_cpu_ids]; constant
  * @period:	ns between deadlines; while running, constant
- * @watermark:	bytes in a ring from which a reader is woken; as @period
+ * @watermark:	bytes in a ring at which readers are woken; as @period
  * @quiet:	idle CPUs have no deadlines; as @period
  * @running:	between start and stop; mg_group.mutex, READ_ONCE() without
- * @on_idle:	in quiet mode, what idle CPUs call
+ * @on_idle:	in quiet mode, callbacks of idle CPUs
  * @woken:	a reader has been woken, and has not called poll(2) since; xchg()
  * @failed:	a member has grown or moved; READ_ONCE() and WRITE_ONCE()
- * @wake:	wakes readers, and has @failed members read again, outside the
+ * @wake:	wakes readers, and starts the fixup of members that failed, outside the
  *		handler of a timer
  */
 struct mg_stream_cpus {
@@ -46,19 +46,19 @@ struct mg_stream_cpus {
  * @on_cpu:	the members; constant
  * @ring:	where samples are written; see mg_stream.rings_lock
  * @cpu:	number of the CPU; constant
- * @armed:	@timer is pending, or its handler runs
+ * @armed:	@timer is pending, or its handler is running
  * @idle:	the CPU was idle at the last deadline, and has no timer since
  * @idle_fresh:	the CPU has not entered idle again since then
  * @lost:	deadlines without samples since the last record
  * @watchdog:	arms @timer again if @idle is set while the CPU is busy
  * @deadlines:	number of deadlines with samples so far
  * @all_lost:	number of deadlines without samples so far
- * @throttled:	part of @all_lost: because of max_stream_percent
- * @idle_stops:	how often @idle was set, which is how often the stream has woken
- *		the CPU
+ * @throttled:	part of @all_lost that is due to max_stream_percent
+ * @idle_stops:	how many times @idle was set, which is how many times the stream has
+ *		woken the CPU
  *
  * All fields that are not constant are used by the CPU itself, with interrupts
- * off; and by the task that starts or stops the stream, while @timer is not armed.
+ * off, and by the task that starts or stops the stream, while @timer is not armed.
  */
 struct mg_stream_cpu {
 	struct hrtimer timer;

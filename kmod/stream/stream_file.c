@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A stream as its user sees it through the file of the handle: rings, readiness,
+ * The user's side of a stream, through the file of the handle: rings, readiness and
  * statistics.
  */
 #include <linux/mm.h>
@@ -28,7 +28,7 @@ int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
 
 	if (!stream || !(vma->vm_flags & VM_MAYSHARE))
 		return -EINVAL;
-	/* A shared mapping of a file that is not open for writing has VM_MAYSHARE alone. */
+	/* A shared mapping of a file that is not open for writing has only VM_MAYSHARE. */
 	if (!(vma->vm_flags & VM_SHARED))
 		return -EACCES;
 
@@ -52,7 +52,7 @@ int mg_stream_mmap(struct mg_stream *stream, struct vm_area_struct *vma)
 	return mg_pages_mmap(pages, vma);
 }
 
-/* Return true if a ring has reached the watermark, or was full before it did. */
+/* Return true if a ring has reached the watermark, or has lost deadlines before it did. */
 static bool mg_stream_is_ready(struct mg_stream *stream)
 {
 	bool ready = false;
@@ -73,10 +73,10 @@ static bool mg_stream_is_ready(struct mg_stream *stream)
 }
 
 /**
- * mg_stream_poll - check whether a ring is to be read
+ * mg_stream_poll - check whether a ring can be read
  * @stream:	the stream, running or not
  *
- * The caller waits at mg_stream.wait already.
+ * The caller is already on mg_stream.wait.
  *
  * Context: Process context. Takes rings_lock.
  * Return: EPOLL*

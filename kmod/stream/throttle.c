@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * All time that streams take of a CPU is charged here: that of handlers, whether
- * they read members or not, and that of the interrupts around them.
+ * All CPU time that streams use is charged here: the time of handlers, whether they
+ * read members or not, and the time of the interrupts around them.
  *
  * The limit is GCRA, as in limit.c: an interrupt that takes t adds t * 100 / limit
  * to the time until which the CPU has used its share. A stream that finds the CPU
- * more than MG_THROTTLE_BURST ahead sleeps until it is not ahead at all. Others that
- * sleep until then can all run, so no stream wakes only to sleep again.
+ * more than MG_THROTTLE_BURST ahead waits until it is not ahead at all. All streams
+ * that wait until then can run, so no stream wakes only to wait again.
  */
 #include <linux/hrtimer.h>
 #include <linux/ktime.h>
@@ -24,18 +24,18 @@
 static unsigned int max_stream_percent = 10;
 module_param(max_stream_percent, uint, 0644);
 MODULE_PARM_DESC(max_stream_percent,
-		 "share of a CPU's time that all streams may take, in percent, 100 for no limit (10)");
+		 "percentage of a CPU's time that all streams together may use, 100 for no limit (10)");
 
-/* Time of the CPU by which the limit may be exceeded, as long as it holds on average. */
+/* CPU time by which the limit may be exceeded for a short time. */
 #define MG_THROTTLE_BURST	((s64)NSEC_PER_MSEC)
 
-/* A handler that takes longer did not run all the time: a virtual CPU stood still. */
+/* A handler that takes longer was not running all the time: a virtual CPU was stopped. */
 #define MG_THROTTLE_MAX		((u64)10 * NSEC_PER_MSEC)
 
 /**
- * struct mg_throttle - the share of one CPU
+ * struct mg_throttle - the share of one CPU that streams have used
  * @used:	time until which the CPU has used its share, CLOCK_MONOTONIC
- * @end:	up to where its time is charged, perf_clock()
+ * @end:	time up to which it is charged, perf_clock()
  *
  * Used by its CPU with interrupts off.
  */
@@ -46,7 +46,7 @@ struct mg_throttle {
 
 static DEFINE_PER_CPU(struct mg_throttle, mg_throttle);
 
-/* Time that an interrupt of a timer takes beside its handler; constant. */
+/* Time that a timer interrupt takes in addition to its handler; constant. */
 static u64 mg_throttle_overhead;
 
 /**
@@ -73,8 +73,9 @@ u64 mg_throttle_until(u64 now)
  * @cpu:	this CPU
  * @begin:	when its handler began
  *
- * Called at the end of the handler. Several handlers may run in one interrupt, so
- * the time before each is that since the one before it, at most that of an interrupt.
+ * Called at the end of the handler. Several handlers may run in one interrupt, so the
+ * time that is charged in addition to a handler is the time since the previous handler,
+ * at most that of an interrupt.
  *
  * Context: Interrupts are off.
  */
@@ -112,7 +113,7 @@ static enum hrtimer_restart __init mg_probe_handler(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
-/* How long the next interrupt stops this task, without its handler. */
+/* Measure how long the next interrupt stops this task, without its handler. */
 static u64 __init mg_probe_wait(void)
 {
 	unsigned int count = READ_ONCE(mg_probe.count);
@@ -137,7 +138,7 @@ static int __init mg_compare_u64(const void *a, const void *b)
 }
 
 /**
- * mg_throttle_init - measure what an interrupt of a timer takes, on this CPU
+ * mg_throttle_init - measure the time that a timer interrupt takes on this CPU
  *
  * Context: Process context, less than a millisecond.
  */
@@ -156,7 +157,7 @@ void __init mg_throttle_init(void)
 	preempt_enable();
 	hrtimer_cancel(&mg_probe.timer);
 
-	/* The median: a virtual CPU may stand still meanwhile. */
+	/* The median, because a virtual CPU may be stopped meanwhile. */
 	sort(taken, MG_PROBES, sizeof(*taken), mg_compare_u64, NULL);
 	mg_throttle_overhead = min(taken[MG_PROBES / 2], MG_THROTTLE_MAX);
 }

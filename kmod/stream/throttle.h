@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The share of each CPU that all streams together may take.
+ * The share of each CPU that all streams together may use.
  */
 #ifndef MG_THROTTLE_H
 #define MG_THROTTLE_H
