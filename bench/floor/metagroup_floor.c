@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The floor under all that interrupts CPUs to read them: a broadcast and a timer that
- * do nothing; and under all that opens events in the kernel. For benchmarks.
+ * The minimum cost of interrupting CPUs to read them, with a broadcast and a timer that
+ * do nothing, and of opening events in the kernel. For benchmarks.
  */
 #include <linux/cpumask.h>
 #include <linux/err.h>
@@ -66,7 +66,7 @@ static void floor_start(void *unused)
 	hrtimer_start(&this->timer, ns_to_ktime(first), HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-/* On the CPU itself, so that its next interrupt is not that of this timer. */
+/* On the CPU itself, so that its next interrupt does not come from this timer. */
 static void floor_stop(void *unused)
 {
 	hrtimer_try_to_cancel(&this_cpu_ptr(&floor_timers)->timer);
@@ -118,7 +118,7 @@ static void floor_close_here(struct work_struct *work)
 			perf_event_release_kernel(this->events[i]);
 }
 
-/* On a few CPUs at the same time, as they spin for a mutex of perf. floor_lock is held. */
+/* On a few CPUs at a time, as they spin on a mutex of perf. floor_lock is held. */
 static void floor_work(work_func_t func)
 {
 	int last[FLOOR_CPUS_AT_ONCE];

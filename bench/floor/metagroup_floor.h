@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: (GPL-2.0 WITH Linux-syscall-note) OR MIT */
 /*
- * The floor under all that interrupts CPUs to read them: a broadcast and a timer that
- * do nothing; and under all that opens events in the kernel. For benchmarks.
+ * The minimum cost of interrupting CPUs to read them, with a broadcast and a timer that
+ * do nothing, and of opening events in the kernel. For benchmarks.
  *
  * write(2) sets the CPUs, as text (0-3,8), for all files.
- * BROADCAST calls an empty function on all of them and waits until it ran.
- * TIMERS gives each of them a timer that expires at multiples of so many nanoseconds on
- * CLOCK_MONOTONIC (the argument itself), and replaces earlier ones; 0 stops them, and so
- * does close(2).
- * EXPIRIES returns how often they have expired so far, all together, modulo 2^31.
- * OPEN has each of them open kernel events for itself, and replaces earlier ones; no
- * events close them, and so does close(2).
+ * BROADCAST calls an empty function on these CPUs and waits until it has run on all.
+ * TIMERS starts a timer on each of these CPUs that expires at multiples of the argument,
+ * in nanoseconds on CLOCK_MONOTONIC. It replaces earlier timers; the argument 0 or
+ * close(2) stops them.
+ * EXPIRIES returns how many times the timers have expired in total, modulo 2^31.
+ * OPEN opens kernel events on each of these CPUs and replaces earlier events; an empty
+ * array or close(2) closes them.
  */
 #ifndef METAGROUP_FLOOR_H
 #define METAGROUP_FLOOR_H
@@ -31,7 +31,7 @@
  * struct metagroup_floor_events - the argument of OPEN
  * @attrs:	address of an array of struct perf_event_attr
  * @nr_events:	entries of that array
- * @stride:	size of an entry
+ * @stride:	size of an entry in bytes
  */
 struct metagroup_floor_events {
 	__u64 attrs;

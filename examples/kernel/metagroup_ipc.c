@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Instructions and cycles of each CPU, once a second, as a tracepoint:
+ * Reports instructions and cycles of each CPU once a second through a tracepoint:
  *
  *   echo 1 >/sys/kernel/tracing/events/metagroup_ipc/enable
  *   cat /sys/kernel/tracing/trace_pipe
@@ -32,7 +32,7 @@ MODULE_PARM_DESC(cycles, "perf_event_attr.config of the second event");
 
 static uint period = 1000;
 module_param(period, uint, 0444);
-MODULE_PARM_DESC(period, "milliseconds (1000)");
+MODULE_PARM_DESC(period, "period in milliseconds (1000)");
 
 static struct perf_metagroup *metagroup;
 static u64 (*last)[2];	/* by CPU */
@@ -47,7 +47,7 @@ static void ipc_trace(const struct perf_metagroup_counts *now, void *data)
 	memcpy(before, now->counts, sizeof(last[0]));
 }
 
-/* It stays on its CPU while that is online. */
+/* The work stays on its CPU while that CPU is online. */
 static void ipc_work(struct work_struct *work)
 {
 	u64 begin[2], end[2];

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A module that injects bugs on demand. A debug kernel must report each of them;
- * only then does a clean log mean that a module has none. For kernels with these
- * checks only: others may crash.
+ * only then does a clean log show that a module has none. Use it only on kernels with
+ * these checks: others may crash.
  */
 #include <linux/delay.h>
 #include <linux/err.h>
@@ -16,7 +16,7 @@
 #include <linux/string.h>
 #include <linux/timer.h>
 
-/* An object whose use the compiler cannot optimize. */
+/* An object whose use the compiler cannot optimize away. */
 static void *defects_alloc(size_t size)
 {
 	void *object = kzalloc(size, GFP_KERNEL | __GFP_NOFAIL);
@@ -91,7 +91,7 @@ static void defects_list(void)
 	LIST_HEAD(list);
 
 	list_add(entry, &list);
-	/* The entry before does not point to this one any more. */
+	/* The previous entry no longer points to this one. */
 	INIT_LIST_HEAD(&list);
 	list_del(entry);
 	kfree(entry);
@@ -170,7 +170,7 @@ static int defects_commit(const char *name, const struct kernel_param *param)
 
 static const struct kernel_param_ops defects_commit_ops = { .set = defects_commit };
 module_param_cb(commit, &defects_commit_ops, NULL, 0200);
-MODULE_PARM_DESC(commit, "the defect to commit");
+MODULE_PARM_DESC(commit, "the defect to inject");
 
 static int __init defects_init(void)
 {

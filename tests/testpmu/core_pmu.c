@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The PMU of a CPU core, for guests without one: it is in perf_hw_context, its
- * events are read on their own CPU, and its counts stand still while that CPU is
- * idle.
+ * A CPU core PMU for guests without one: it is in perf_hw_context, its events are
+ * read on their own CPU, and its counts do not change while that CPU is idle.
  *
- * It counts the nanoseconds in which the CPU runs another task than the idle
- * one. An interrupt in idle does not count: two reads of an idle CPU are equal.
+ * It counts the nanoseconds for which the CPU runs a task other than the idle
+ * task. Interrupts in idle are not counted: two reads of an idle CPU are equal.
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -21,12 +20,12 @@
 
 static unsigned int update_us;
 module_param(update_us, uint, 0600);
-MODULE_PARM_DESC(update_us, "microseconds that an update of a count takes");
+MODULE_PARM_DESC(update_us, "duration of an update of a count in microseconds");
 
 /* On its own CPU with interrupts off. */
 struct core_busy {
-	u64 total;	/* ns, without the current stretch */
-	u64 since;	/* the start of the current stretch, 0 in idle */
+	u64 total;	/* ns, without the current interval */
+	u64 since;	/* start of the current interval, 0 in idle */
 };
 
 static DEFINE_PER_CPU(struct core_busy, core_busy);
@@ -56,7 +55,7 @@ static void core_update(struct perf_event *event)
 		local64_add(passed, &event->count);
 		return;
 	}
-	/* A write of another CPU meanwhile is lost. */
+	/* A concurrent write by another CPU is lost. */
 	count = local64_read(&event->count);
 	udelay(us);
 	local64_set(&event->count, count + passed);
@@ -103,7 +102,7 @@ static struct pmu core_pmu = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_hw_context,
 #ifdef PERF_PMU_CAP_HETEROGENEOUS_CPUS
-	/* Before Linux 6.2, others share that context with this capability only. */
+	/* Before Linux 6.2, other PMUs share that context only with this capability. */
 	.capabilities = PERF_PMU_CAP_HETEROGENEOUS_CPUS,
 #endif
 	.event_init = core_event_init,
@@ -114,7 +113,7 @@ static struct pmu core_pmu = {
 	.read = core_update,
 };
 
-/* Not exported, but on the list of all tracepoints. */
+/* Not exported, but in the list of all tracepoints. */
 static struct tracepoint *core_switch, *core_idle;
 
 static void core_find_tracepoint(struct tracepoint *tracepoint, void *data)

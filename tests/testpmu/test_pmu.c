@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A PMU with rare behaviour on demand. For tests only.
+ * A PMU that shows rare behaviour on demand. For tests only.
  *
  * It counts nanoseconds, like cpu-clock, but has a limited number of counters
- * per CPU, so that groups are multiplexed and pinned ones fail; reads of a group
- * can fail; counts can go back; any CPU of a package can read some events; events
- * can be moved to another CPU; the PMU can be unregistered under its events.
- * From Linux 6.12, the same PMU exists with a scope: any CPU can read its events.
+ * per CPU, so groups are multiplexed and pinned groups fail. Reads of a group can
+ * fail; counts can go back; any CPU of a package can read some events; events can be
+ * moved to another CPU; and the PMU can be unregistered while it has events. Since
+ * Linux 6.12, there is also such a PMU with a scope: any CPU can read its events.
  */
 #include <linux/bits.h>
 #include <linux/cpu.h>
@@ -24,7 +24,7 @@
 
 /* attr.config: any CPU of the package may read the event. */
 #define TESTPMU_PACKAGE	BIT(0)
-/* It counts on CPU 0. */
+/* attr.config: the event counts on CPU 0. */
 #define TESTPMU_FIRST	BIT(1)
 
 static unsigned int counters = 4;
@@ -33,11 +33,11 @@ MODULE_PARM_DESC(counters, "counters per CPU");
 
 static int read_error;
 module_param(read_error, int, 0600);
-MODULE_PARM_DESC(read_error, "errno that reading a group gives");
+MODULE_PARM_DESC(read_error, "errno with which reads of a group fail");
 
 static unsigned int read_failures;
 module_param(read_failures, uint, 0600);
-MODULE_PARM_DESC(read_failures, "one read of a group in so many fails with EIO, at random; 0: none");
+MODULE_PARM_DESC(read_failures, "one in this many reads of a group fails with EIO, at random; 0 for none");
 
 static bool backwards;
 module_param(backwards, bool, 0600);
@@ -83,7 +83,7 @@ static void testpmu_del(struct perf_event *event, int flags)
 	this_cpu_dec(counters_used);
 }
 
-/* Scheduling a group in is a transaction as well: only reads fail. */
+/* Scheduling a group in is also a transaction, but only reads fail. */
 static DEFINE_PER_CPU(unsigned int, txn_flags);
 
 static void testpmu_start_txn(struct pmu *pmu, unsigned int flags)
@@ -123,7 +123,7 @@ static struct pmu testpmu;
 static struct pmu scope_pmu;
 #endif
 
-/* Copied at each registration, which changes the structure. */
+/* Copied for each registration, because registering changes the structure. */
 static const struct pmu testpmu_new = {
 	.module = THIS_MODULE,
 	.task_ctx_nr = perf_invalid_context,
@@ -138,7 +138,7 @@ static const struct pmu testpmu_new = {
 	.cancel_txn = testpmu_cancel_txn,
 };
 
-/* Writing "FROM TO" moves all events of this PMU, and of that with a scope, to another CPU. */
+/* Writing "FROM TO" moves all events of this PMU, and of the one with a scope, between CPUs. */
 static int testpmu_move(const char *text, const struct kernel_param *param)
 {
 	unsigned int from, to;
@@ -164,7 +164,7 @@ static const struct kernel_param_ops testpmu_move_ops = { .set = testpmu_move };
 module_param_cb(move, &testpmu_move_ops, NULL, 0200);
 MODULE_PARM_DESC(move, "\"FROM TO\": move all events between CPUs");
 
-/* Under the lock of parameters, which loading and unloading do not overlap. */
+/* Protected by the lock of parameters, which are not set during loading and unloading. */
 static bool registered;
 
 static int testpmu_register(bool wanted)
