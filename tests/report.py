@@ -79,7 +79,7 @@ def rows_of_test(name: str, block: str, skipped: bool) -> list[Row]:
     # A test that was not started, as a fixture had failed, "passed".
     passed = bool(re.search(r"(?m)^Test Pass(ed\.| Reason:)", end)) and 'Command: ""\n' not in block
     # A guest that the emulator spoilt has begun once more.
-    output = output.rpartition("once more from the beginning")[2]
+    output = output.rpartition("starting the run again")[2]
     release = re.search(r"(?m)^tests/vm/run: booting \S+ \((\S+)\), ", block)
     tiers = re.findall(r"(?m)^tests/vm/run: (.*): (?:status (\d+), (\S+) s|not run)$", output)
     if not tiers:

@@ -35,7 +35,7 @@ def guest(*summary: str, result: str = "Passed", again: bool = False) -> str:
     """Of two tiers; with `again`, the emulator failed once."""
     first = "tier: uapi\n" + THREE
     return test("guest: 6.1, 2 CPUs", BOOTING.format("6.1") + first + (
-        "the emulator failed: once more from the beginning ...\n" + first) * again +
+        "the emulator failed: starting the run again ...\n" + first) * again +
         "tier: tools\n" + FAILED + "".join(f"tests/vm/run: {line}\n" for line in summary), result)
 
 

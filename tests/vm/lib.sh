@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Shared by the scripts of this directory. Sourced, never run.
+# Functions of the scripts in this directory. This file is sourced, not run.
 
 set -euo pipefail
 
@@ -28,7 +28,7 @@ die() {
 trap 'say "error: line $LINENO failed: $BASH_COMMAND"; exit "$status_harness"' ERR
 set -E
 
-# need COMMAND PACKAGE: say what to install instead of "command not found".
+# need COMMAND PACKAGE: name the package to install instead of failing with "command not found".
 need() {
     [[ -n $(type -P "$1") ]] || die "$1 is missing; it is in the Debian package $2"
 }
@@ -43,8 +43,8 @@ quote() {
     printf '%s' "${out[*]}"
 }
 
-# lock FILE: one process at a time, until this script ends. Children do not
-# matter: they end before it does.
+# lock FILE: hold a lock until this script ends. Children that inherit it do not
+# matter: they end before the script does.
 lock() {
     mkdir -p -- "$(dirname -- "$1")"
     exec {lock_fd}>"$1"
@@ -54,16 +54,16 @@ lock() {
     fi
 }
 
-# ready_or_lock FILE COMMAND...: status 0 if COMMAND succeeds, at once or when FILE is locked: another
-# run may have been faster.
+# ready_or_lock FILE COMMAND...: status 0 if COMMAND succeeds, at once or after FILE is locked, because
+# another run may have been faster.
 ready_or_lock() { "${@:2}" || { lock "$1" && "${@:2}"; }; }
 
-# The comment block at the head of a script is its --help.
+# --help prints the comment block at the head of a script.
 usage() { awk 'NR > 2 { if (!/^#/) exit; sub(/^# ?/, ""); print }' "$0"; }
 case ${1-} in -h | --help) usage; exit 0 ;; esac
 
-# kernel_row NAME: sets arch, meta, suites and toolchain (- if it is this
-# machine's) from the table of kernels.
+# kernel_row NAME: sets arch, meta, suites and toolchain (- for this machine's)
+# from the table of kernels.
 kernel_row() {
     local row
     row=$(awk -v name="$1" '$1 == name { print $2, $3, $4, $5; exit }' "$vm_dir/kernels")
@@ -76,8 +76,8 @@ kernel_row() {
 # shellcheck source=/dev/null
 debian_codename() { (. /etc/os-release && printf '%s' "${VERSION_CODENAME-}"); }
 
-# arch_row ARCH: sets what GNU tools, the kernel and QEMU call this architecture
-# of Debian.
+# arch_row ARCH: sets the names that GNU tools, the kernel and QEMU have for this
+# Debian architecture.
 # shellcheck disable=SC2034
 arch_row() {
     case $1 in
@@ -89,12 +89,12 @@ arch_row() {
 
 kernel_names() { awk '!/^#/ && NF { printf "%s%s", sep, $1; sep = " " }' "$vm_dir/kernels"; }
 
-# A private apt: its own sources, lists and cache, nothing is installed, and
-# root is not needed. Its configuration is read after that of the machine, so
+# A private apt with its own sources, lists and cache: nothing is installed, and
+# root is not needed. Its configuration is read after the machine's, so
 # proxies stay in force. The caller holds the lock.
 
-# private_apt SUITES [ARCH]: to be called before all else. What runs on this
-# machine is NAME:amd64 whatever ARCH is.
+# private_apt SUITES [ARCH]: must be called first. Packages that run on this machine
+# are NAME:amd64, whatever ARCH is.
 private_apt() {
     need apt-get apt
     need dpkg-deb dpkg
@@ -134,7 +134,7 @@ EOF
 
 apt_get() { apt-get -c "$apt_dir/apt.conf" -q "$@"; }
 
-# Read the package lists anew.
+# Read the package lists again.
 refresh() {
     say "reading the package lists of ${apt_dir##*/} (about 10 s) ..."
     apt_get update >"$apt_dir/update.log" 2>&1 || {
@@ -143,7 +143,7 @@ refresh() {
     }
 }
 
-# Sets temporary, a directory that ends with the script.
+# Sets temporary, a directory that is removed when the script ends.
 make_temporary() {
     temporary=$(mktemp -d -- "$apt_dir/fetch.XXXXXX")
     trap 'rm -rf -- "$temporary"' EXIT
@@ -159,10 +159,10 @@ try_packages() {
 get_packages() {
     try_packages "$@" || { refresh && try_packages "$@"; } || { cat -- "$temporary/log" >&2; return 1; }
 }
-# With all that they depend on, as nothing is installed.
+# Include all dependencies, because nothing is installed.
 get_with_dependencies() { get_packages install --download-only --no-install-recommends "$@"; }
 
-# unpack: the packages into $temporary/tree, where /bin, /lib ... are those of /usr.
+# unpack: unpack the packages into $temporary/tree, where /bin, /lib ... are links into /usr.
 unpack() {
     local tree=$temporary/tree directory package
     mkdir -p -- "$tree"/usr/{bin,lib,lib64,sbin}
@@ -181,7 +181,7 @@ source_files() {
         tar -x --to-stdout "./usr/src/$package.tar.xz" | tar -x --xz "${@:2}"
 }
 
-# fetch_source PACKAGE SUITES [--update]: into the cache, once. The lock is not held for longer.
+# fetch_source PACKAGE SUITES [--update]: fetch it into the cache, once. The lock is released afterwards.
 fetch_source() (
     ! ready_or_lock "$cache_dir/fetch.lock" test -z "${3-}" -a -e "$cache_dir/sources/$1.deb" || exit 0
     private_apt "$2"
@@ -193,19 +193,19 @@ fetch_source() (
     mv -- "$temporary"/archives/*.deb "$cache_dir/sources/$1.deb"
 )
 
-# kernel_fragments FLAVOUR: the head of config and the sections of a flavour, which are several with '-'
-# in between.
+# kernel_fragments FLAVOUR: print the head of config and the sections of a flavour, which are separated
+# by '-'.
 kernel_fragments() {
     awk -v sections="-$1-" \
         '/^\[/ { skip = !index(sections, "-" substr($0, 2, length - 2) "-"); next } !skip' "$vm_dir/config"
 }
 
-# For KBUILD_CHECKSRC, not C: the script by which 7.x judges sparse is in no package, and refuses Debian's.
-# The headers of 7.x have attributes that it does not know.
+# For KBUILD_CHECKSRC instead of C: the script with which 7.x checks sparse is in no package, and rejects
+# Debian's sparse. The headers of 7.x have attributes that this sparse does not know.
 # shellcheck disable=SC2034
 sparse_flags="-Wsparse-error -D__typeof_unqual__=__typeof__ '-D__builtin_strlen(s)=(sizeof(s)-1)'"
 
-# For scripts that check something many times over.
+# For scripts that make many checks.
 passed=0 failed=0
 
 check() { # NAME COMMAND...
