@@ -16,7 +16,7 @@ SKIPPED, HARNESS = 77, 125
 
 
 class Failure(Exception):
-    """The error for the user, and the exit status."""
+    """An error message for the user, and the exit status."""
 
     def __init__(self, text: str, status: int = HARNESS) -> None:
         super().__init__(text)
@@ -38,7 +38,7 @@ def logged(log: Path, *command: str | Path) -> int:
 
 
 class Guest:
-    """A virtual machine at full speed: times are valid for as many CPUs as the host has."""
+    """A virtual machine at full speed: times are valid for up to as many CPUs as the host has."""
     mode = "full speed"
     cpu_counts = [2]
     repetitions = 15  # of the main conditions
@@ -65,7 +65,7 @@ class Guest:
         return [str(PROJECT / "tests/vm/run"), *self._guest(cpus, benchmark, result)]
 
     def _guest(self, cpus: int, benchmark: list[str], result: Path) -> list[str]:
-        # The programs that are measured as a whole, if they are here.
+        # Programs that are measured as a whole, if they are installed.
         programs = {"metagroup": shutil.which(self.options.build / "tools/metagroup"),
                     "perf": shutil.which("perf")}
         return ["--cpus", str(cpus), *self.kernel, "--timeout", "3600",
@@ -77,11 +77,11 @@ class Guest:
 
 
 class SlowGuest(Guest):
-    """A virtual machine in slow motion, proved to be even first."""
+    """A virtual machine in slow motion, which is first shown to be even."""
     mode = "slow motion"
     cpu_counts = [8, 32]
     repetitions = 5
-    # The threads of a guest wait for each other, best on one CPU of the host.
+    # The threads of a guest wait for each other, which works best on one CPU of the host.
     places = [str(cpu) for cpu in sorted(os.sched_getaffinity(0))]
 
     def prepare(self) -> dict[str, str]:
