@@ -1,11 +1,11 @@
 #!/usr/bin/python3 -B
 # SPDX-License-Identifier: MIT
-"""A table of a ctest run, from its Testing/Temporary/LastTest.log: test cases passed, failed and
-skipped; then the goals of the benchmark, the reasons of skips, and what failed, with the end of
-its output.
+"""Print a table of a ctest run, from its Testing/Temporary/LastTest.log: test cases passed, failed
+and skipped; then the goals of the benchmark, the reasons for skips, and the failures with the end
+of their output.
 
-A test of ctest that runs a whole program of test cases counts with all of them. A guest has a row
-for each tier that it ran. The cases that ctest finds in a program of their own share a row."""
+A ctest test that runs a whole program counts as all of its test cases. A guest has one row for each
+tier that it ran. Cases that ctest finds in a program share a row."""
 
 import argparse
 import html
@@ -45,7 +45,7 @@ class Log:
 
 
 def read(path: Path, junit: Path | None = None) -> Log:
-    """The log does not say which test skipped by its exit status; ctest --output-junit does."""
+    """The log does not show which tests were skipped by exit status; ctest --output-junit does."""
     skipped = skipped_tests(junit) if junit else set()
     text = path.read_text(encoding="utf-8", errors="replace")
     parts = re.split(r"(?m)^\d+/\d+ Testing: (.*)\n", text)
@@ -66,7 +66,7 @@ def read(path: Path, junit: Path | None = None) -> Log:
 
 
 def skipped_tests(junit: Path) -> set[str]:
-    # The output in it is cut off and need not be XML.
+    # The output in it is truncated and may not be valid XML.
     text = junit.read_text(encoding="utf-8", errors="replace")
     return {html.unescape(name) for name in re.findall(
         r'<testcase name="([^"]*)"[^>]*>\s*<skipped message="SKIP_', text)}
@@ -76,9 +76,9 @@ def rows_of_test(name: str, block: str, skipped: bool) -> list[Row]:
     output, _, end = block.rpartition("<end of output>")
     seconds = re.search(r"(?m)^Test time = +([\d.]+)", end)
     time = float(seconds[1]) if seconds else 0.0
-    # A test that was not started, as a fixture had failed, "passed".
+    # A test that was not started because a fixture failed has "passed".
     passed = bool(re.search(r"(?m)^Test Pass(ed\.| Reason:)", end)) and 'Command: ""\n' not in block
-    # A guest that the emulator spoilt has begun once more.
+    # A guest in which the emulator failed was started again.
     output = output.rpartition("starting the run again")[2]
     release = re.search(r"(?m)^tests/vm/run: booting \S+ \((\S+)\), ", block)
     tiers = re.findall(r"(?m)^tests/vm/run: (.*): (?:status (\d+), (\S+) s|not run)$", output)

@@ -81,7 +81,7 @@ def clean_tree(suite: str) -> Path:
     if not shutil.which("mmdebstrap"):
         skip("mmdebstrap is not installed")
     if subprocess.run(["unshare", "--mount", "true"], check=False).returncode != 0:
-        skip("this machine grants no namespaces")
+        skip("this machine does not permit namespaces")
     root.parent.mkdir(parents=True, exist_ok=True)
     with (open(cache / "clean-root.lock", "w", encoding="utf-8") as lock,
           tempfile.TemporaryDirectory(prefix="clean-root.", dir=cache) as temporary):
