@@ -122,7 +122,7 @@ TEST_CASE("Only the CPUs of the configuration are counted") {
     REQUIRE(metagroup_snapshot_get_cpu(read(group).get(), 0) == 1);
 }
 
-TEST_CASE("An error gives errno and a message with reason and remedy") {
+TEST_CASE("An error sets errno and a message with reason and remedy") {
     const Config config(metagroup_config_new());
     errno = 0;
     REQUIRE(metagroup_config_add_events(config.get(), "cpu-clok") == -1);
@@ -137,7 +137,7 @@ TEST_CASE("An error gives errno and a message with reason and remedy") {
     REQUIRE(errno == EINVAL);
 }
 
-TEST_CASE("A text that is NULL is an error") {
+TEST_CASE("A NULL string is an error") {
     const Config config(metagroup_config_new());
     REQUIRE(metagroup_config_add_events(config.get(), nullptr) == -1);
     REQUIRE(errno == EINVAL);
@@ -146,7 +146,7 @@ TEST_CASE("A text that is NULL is an error") {
     REQUIRE(metagroup_error_message() != std::string());
 }
 
-TEST_CASE("A record that is not there is an error") {
+TEST_CASE("A missing record is an error") {
     const auto group = open(config_of("cpu-clock"));
     const auto snapshot = read(group);
     std::uint64_t count = 0;
@@ -159,7 +159,7 @@ TEST_CASE("A record that is not there is an error") {
     REQUIRE(metagroup_snapshot_get_time_ns(snapshot.get(), beyond) == 0);
 }
 
-TEST_CASE("An index out of range gives EINVAL, whatever a function returns") {
+TEST_CASE("Every function sets EINVAL for an index out of range") {
     const auto group = open(config_of("cpu-clock"));
     const auto snapshot = read(group);
     const Stream stream(metagroup_stream_start(group.get(), 10'000'000, 0));

@@ -125,7 +125,7 @@ bpf_perf_event_ret add(void* context, int cpu, perf_event_header* record) {
 
 }  // namespace
 
-TEST_CASE("libbpf reads the rings of a stream as those of perf events") {
+TEST_CASE("libbpf reads the rings of a stream like those of perf events") {
     constexpr std::uint64_t period = 1'000'000;
     constexpr std::size_t pages = 4;
     metagroup::Device device = metagroup::Device::open();

@@ -51,7 +51,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("A sweep in place shows what a read copies") {
+TEST_CASE("A mapping shows after a sweep what a read copies") {
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
         MetaGroup group = MetaGroup::open(test::options(backend));
         group.disable();
@@ -95,7 +95,7 @@ TEST_CASE("A mapping outlives the device and can be moved") {
     REQUIRE(second.view()[0].status() == Status::ok);
 }
 
-TEST_CASE("A copy of a mapping is whole while another thread sweeps") {
+TEST_CASE("A copy of a mapping is consistent while another thread sweeps") {
     World world;
     std::atomic<bool> stop = false;
     std::thread sweeper([&] {
@@ -133,7 +133,7 @@ TEST_CASE("A copy of a mapping is whole while another thread sweeps") {
     REQUIRE(seen > 100);
 }
 
-TEST_CASE("A read of some CPUs has their members only, in both backends") {
+TEST_CASE("A read of some CPUs has only their members, in both backends") {
     const int cpu = test::online_cpus().back();
     const CpuList one({cpu});
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
@@ -162,8 +162,7 @@ TEST_CASE("A read of no CPU has no members and reads none, in both backends") {
     }
 }
 
-TEST_CASE(
-    "In quiet mode other CPUs are idle, the reader's own is not, and skew ignores idle ones") {
+TEST_CASE("In quiet mode only the reader's own CPU is not idle, and skew ignores idle CPUs") {
     if (!std::filesystem::exists("/sys/bus/event_source/devices/metagroup_core"))
         SKIP("the module metagroup_testpmu is not loaded");
     test::run_on(test::online_cpus().front());

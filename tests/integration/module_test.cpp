@@ -54,13 +54,13 @@ class FewFiles {
 
 }  // namespace
 
-TEST_CASE("With the module loaded, the automatic backend is the module") {
+TEST_CASE("With the module loaded, the automatic backend uses the module") {
     const MetaGroup group = MetaGroup::open(test::options(Backend::automatic));
     REQUIRE(group.backend() == Backend::module);
     REQUIRE_FALSE(group.backend_reason().empty());
 }
 
-TEST_CASE("Both backends give a record per CPU with the same shape") {
+TEST_CASE("Both backends return one record per CPU with the same shape") {
     for (const Backend backend : {Backend::module, Backend::per_fd}) {
         MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
@@ -78,7 +78,7 @@ TEST_CASE("Both backends give a record per CPU with the same shape") {
     }
 }
 
-TEST_CASE("The module gives the payloads that the leaders' own reads give") {
+TEST_CASE("The module returns the payloads that reads of the leaders return") {
     const auto spec = metagroup::parse_events(test::kEvents).front();
     std::vector<metagroup::EventGroup> groups;
     std::vector<int> leaders;
@@ -140,7 +140,7 @@ TEST_CASE("Clocks advance with time between two snapshots") {
     }
 }
 
-TEST_CASE("Skew is that of the records, and not larger than the sweep") {
+TEST_CASE("Skew is computed from the records, and does not exceed the duration of the sweep") {
     MetaGroup group = MetaGroup::open(test::options(Backend::module));
     Snapshot snapshot;
     std::uint64_t largest = 0;
@@ -179,7 +179,7 @@ TEST_CASE("Disable stops and enable resumes all members, in both backends") {
     }
 }
 
-TEST_CASE("Members are not limited by open files") {
+TEST_CASE("The number of members is not limited by RLIMIT_NOFILE") {
     const FewFiles few(32);
     MetaGroup::Options wanted =
         test::options(Backend::module, "cpu-clock,task-clock,page-faults,dummy");
@@ -192,7 +192,7 @@ TEST_CASE("Members are not limited by open files") {
     REQUIRE(snapshot.size() == 64 * test::online_cpus().size());
 }
 
-TEST_CASE("A snapshot grows when a group has grown") {
+TEST_CASE("A snapshot grows when a group grows") {
     const auto small = metagroup::parse_events("{cpu-clock}").front();
     auto group = metagroup::EventGroup::open(small, 0);
     auto device = metagroup::Device::open();
@@ -229,7 +229,7 @@ TEST_CASE("Only the record of an offline CPU has status OFFLINE") {
         REQUIRE(member.status() == (member.cpu() == gone.cpu() ? Status::offline : Status::ok));
 }
 
-TEST_CASE("Opening on a CPU that is offline fails and names it") {
+TEST_CASE("Opening on an offline CPU fails and names the CPU") {
     const test::OfflineCpu gone(test::online_cpus().back());
     auto wanted = test::options(Backend::module);
     wanted.cpus = metagroup::CpuList::parse(std::to_string(gone.cpu()));
@@ -243,7 +243,7 @@ TEST_CASE("Opening on a CPU that is offline fails and names it") {
     }
 }
 
-TEST_CASE("A group of another meta-group is refused with the reason") {
+TEST_CASE("A group that belongs to another meta-group is refused with the reason") {
     const auto spec = metagroup::parse_events("{cpu-clock}").front();
     const auto group = metagroup::EventGroup::open(spec, 0);
     auto owner = metagroup::Device::open();
@@ -324,7 +324,7 @@ void require_all_count(LiveGroup& live) {
 
 }  // namespace
 
-TEST_CASE("While a CPU is offline the others count, and all once it is back") {
+TEST_CASE("While a CPU is offline the others count, and all count once it is back") {
     const char* const events = GENERATE("cpu-clock", "{cpu-clock,page-faults}");
     LiveGroup live = open(events);
     {
@@ -340,7 +340,7 @@ TEST_CASE("While a CPU is offline the others count, and all once it is back") {
     require_all_count(live);
 }
 
-TEST_CASE("A CPU that was offline for a moment counts again") {
+TEST_CASE("A CPU that was offline briefly counts again") {
     const char* const events = GENERATE("cpu-clock", "{cpu-clock,page-faults}");
     LiveGroup live = open(events);
     test::OfflineCpu(test::online_cpus().back()).back();
@@ -348,7 +348,7 @@ TEST_CASE("A CPU that was offline for a moment counts again") {
     require_all_count(live);
 }
 
-TEST_CASE("A CPU that is offline when the groups are opened again is not among them") {
+TEST_CASE("Groups are not reopened on a CPU that is offline") {
     if (test::online_cpus().size() < 3) SKIP("needs three CPUs");
     LiveGroup live = open("cpu-clock");
     const int last = test::online_cpus().back();

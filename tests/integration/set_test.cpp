@@ -79,7 +79,7 @@ TEST_CASE("Groups are sets on request only") {
     REQUIRE(MetaGroup::open(followed).origin() == Origin::set);
 }
 
-TEST_CASE("Sets and groups that are opened side by side count the same between two sweeps") {
+TEST_CASE("A set and a group of the same events count the same between two sweeps") {
     MetaGroup set = MetaGroup::open(set_options(Origin::set));
     MetaGroup groups = MetaGroup::open(set_options(Origin::groups));
     Snapshot outer_begin, inner_begin, inner_end, outer_end;
@@ -102,7 +102,7 @@ TEST_CASE("Sets and groups that are opened side by side count the same between t
     REQUIRE(faults >= 100);
 }
 
-TEST_CASE("A set that is stopped shows the same until it is started") {
+TEST_CASE("A stopped set keeps its counts until it is started") {
     MetaGroup set = MetaGroup::open(set_options(Origin::set));
     Snapshot first, second;
     set.disable();
@@ -117,7 +117,7 @@ TEST_CASE("A set that is stopped shows the same until it is started") {
     REQUIRE(Delta(first, second)[0].raw(2) > 0);
 }
 
-TEST_CASE("A user who may open events but no attrs has a set by templates") {
+TEST_CASE("A user who may open events but no attrs gets a set from templates") {
     const test::Paranoid level(2);
     REQUIRE(::chmod(PERF_METAGROUP_DEVICE, 0666) == 0);
     const int status = test::run_as(test::Identity::monitor, {}, [](auto) {
@@ -134,7 +134,7 @@ TEST_CASE("A user who may open events but no attrs has a set by templates") {
     REQUIRE(status == 0);
 }
 
-TEST_CASE("An event that a set cannot have is named with its reason") {
+TEST_CASE("An event that a set cannot count is named with the reason") {
     auto device = Device::open();
     auto events = metagroup::parse_events("{cpu-clock,page-faults}").front().events;
     events[1].attr.sample_period = 1;
@@ -148,7 +148,7 @@ TEST_CASE("An event that a set cannot have is named with its reason") {
     }
 }
 
-TEST_CASE("The events of one CPU are replaced and read back, and the others go on") {
+TEST_CASE("The events of one CPU are replaced and read back while the other CPUs keep counting") {
     auto device = Device::open();
     device.set_format(metagroup::Format::framed);
     const auto clock = metagroup::parse_events("{cpu-clock,page-faults}").front().events;
@@ -179,7 +179,7 @@ TEST_CASE("The events of one CPU are replaced and read back, and the others go o
     REQUIRE(Delta(older, newer)[0].raw(0) > 0);
 }
 
-TEST_CASE("The events of one CPU are replaced by those of descriptors") {
+TEST_CASE("The events of one CPU are replaced by events of descriptors") {
     auto device = Device::open();
     const auto set = device.open_set(metagroup::parse_events("cpu-clock").front().events);
     {
@@ -190,7 +190,7 @@ TEST_CASE("The events of one CPU are replaced by those of descriptors") {
     REQUIRE(device.events(set.first).at(0).config == PERF_COUNT_SW_PAGE_FAULTS);
 }
 
-TEST_CASE("With an event that cannot be opened a CPU keeps its events and counts") {
+TEST_CASE("If a new event cannot be opened, a CPU keeps its events and counts") {
     auto device = Device::open();
     device.set_format(metagroup::Format::framed);
     const auto set = device.open_set(metagroup::parse_events("cpu-clock").front().events);
@@ -213,7 +213,7 @@ TEST_CASE("With an event that cannot be opened a CPU keeps its events and counts
     REQUIRE(Delta(older, newer)[0].raw(0) > 0);
 }
 
-TEST_CASE("Only the events of members of sets are replaced and read") {
+TEST_CASE("Only the events of set members can be replaced and read") {
     auto device = Device::open();
     const auto events = metagroup::parse_events("cpu-clock").front().events;
     const auto group =
@@ -236,7 +236,7 @@ TEST_CASE("Only the events of members of sets are replaced and read") {
             Cause::no_such_member);
 }
 
-TEST_CASE("A set counts on when a CPU is back, and the delta shows the gap") {
+TEST_CASE("A set continues to count when a CPU is back, and the delta shows the gap") {
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
     LiveGroup live = LiveGroup::open(set_options(Origin::set));
     REQUIRE(live.group().origin() == Origin::set);
@@ -279,7 +279,7 @@ TEST_CASE("A stream has the samples of a set") {
     REQUIRE(samples >= 2 * set.members().size());
 }
 
-TEST_CASE("A published set outlives who published it, and is joined by name") {
+TEST_CASE("A published set outlives its publisher, and is joined by name") {
     need_names();
     const Name name("library");
     REQUIRE(metagroup::published_set("library").value().cpus == CpuList::online());
@@ -311,7 +311,7 @@ TEST_CASE("An unknown name is refused with similar ones") {
     }
 }
 
-TEST_CASE("A name that is taken is refused") {
+TEST_CASE("A name that is already in use is refused") {
     need_names();
     const Name name("library");
     MetaGroup other = MetaGroup::open(set_options(Origin::set));

@@ -290,8 +290,7 @@ class ExactWorld {
 
 }  // namespace
 
-TEST_CASE("No count and no deadline of a stream is missing, whatever happens meanwhile",
-          "[exact]") {
+TEST_CASE("A stream misses no count and no deadline while everything else changes", "[exact]") {
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
     const char* const wanted = std::getenv("METAGROUP_EXACT_RECORDS");
     const std::uint64_t records = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 100'000;

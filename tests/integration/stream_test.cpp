@@ -120,7 +120,7 @@ void collect(Stream& stream, Collected& all, std::uint64_t samples) {
 
 }  // namespace
 
-TEST_CASE("Every deadline of a stream is a sample or counted as lost") {
+TEST_CASE("Every deadline of a stream has a sample or is counted as lost") {
     MetaGroup group = open_group();
     Stream stream = Stream::start(group, {.period = 1ms});
     Collected all(group);
@@ -153,7 +153,7 @@ TEST_CASE("A sample is taken within the period after its deadline") {
     REQUIRE(all.in_time);
 }
 
-TEST_CASE("The last sample of counters that stand still is what a read returns, byte by byte") {
+TEST_CASE("The last sample of stopped counters is byte for byte what a read returns") {
     MetaGroup group = open_group();
     test::burn_ms(5);
     group.disable();
@@ -202,7 +202,7 @@ TEST_CASE("A stream has a sample of each of several members of a CPU") {
         REQUIRE(all.members[i].counts.size() == group.events(i).size());
 }
 
-TEST_CASE("The samples of a member that its PMU moves to a CPU without members are read") {
+TEST_CASE("The samples of a member are read after its PMU moves it to a CPU without members") {
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
     if (!test::testpmu_event(0)) SKIP("the module metagroup_testpmu is not loaded");
     const int from = test::online_cpus().front(), to = test::online_cpus().back();
@@ -224,7 +224,7 @@ TEST_CASE("The samples of a member that its PMU moves to a CPU without members a
     REQUIRE(all.ordered);
 }
 
-TEST_CASE("A stream that is not read counts what it loses") {
+TEST_CASE("A stream that is not read counts lost deadlines") {
     MetaGroup group = open_group();
     Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096});
     std::this_thread::sleep_for(300ms);
@@ -238,7 +238,7 @@ TEST_CASE("A stream that is not read counts what it loses") {
     }
 }
 
-TEST_CASE("Sweeps go on beside a stream") {
+TEST_CASE("Sweeps work while a stream is running") {
     MetaGroup group = open_group();
     Stream stream = Stream::start(group, {.period = 1ms});
     Snapshot snapshot;
@@ -251,7 +251,7 @@ TEST_CASE("Sweeps go on beside a stream") {
         REQUIRE(snapshot[i].raw(0).value() >= all.members[i].counts[0]);
 }
 
-TEST_CASE("An offline CPU does not hold a stream back") {
+TEST_CASE("An offline CPU does not delay a stream") {
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
     MetaGroup group = open_group();
     Stream stream = Stream::start(group, {.period = 1ms});
@@ -268,7 +268,7 @@ TEST_CASE("An offline CPU does not hold a stream back") {
     REQUIRE(all.ordered);
 }
 
-TEST_CASE("In quiet mode idle CPUs do not hold a stream back") {
+TEST_CASE("In quiet mode idle CPUs do not delay a stream") {
     MetaGroup group = open_quiet_group();
     const test::BusyCpu busy(test::online_cpus().front());
     Stream stream = Stream::start(group, {.period = 1ms});
@@ -284,7 +284,7 @@ TEST_CASE("In quiet mode idle CPUs do not hold a stream back") {
     REQUIRE(late < 1'000'000'000);
 }
 
-TEST_CASE("Waiting takes no time of a CPU while samples are held back") {
+TEST_CASE("Waiting uses no CPU time while samples are held back") {
     MetaGroup group = open_quiet_group();
     const test::BusyCpu busy(test::online_cpus().front());
     // The first sample of the busy CPU exceeds the watermark, and idle CPUs have none.

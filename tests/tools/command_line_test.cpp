@@ -21,13 +21,13 @@ void check_failure(const std::string& command, const std::string& why) {
 
 }  // namespace
 
-TEST_CASE("An unknown subcommand is named, with a similar one or all") {
+TEST_CASE("An unknown subcommand is named, with a similar one or with all of them") {
     tool_fails("stta", {"\"stta\"; did you mean \"stat\"?"});
     tool_fails("frobnicate", {"\"frobnicate\"; there are stat, top, list"});
     tool_fails("frobnicate -e cycles -- sleep 1", {"\"frobnicate\""});
 }
 
-TEST_CASE("An invalid value is named, also before a command") {
+TEST_CASE("An invalid value is named, even before a command") {
     tool_fails("stat -I never -- true", {"\"never\" is not a time"});
 }
 
@@ -50,7 +50,7 @@ TEST_CASE("Options that choose tasks are refused with the remedy") {
     CHECK_THAT(tool_output("complete -- stat --pi"), !ContainsSubstring("--pid"));
 }
 
-TEST_CASE("Options behind the name of a command are those of the command") {
+TEST_CASE("Options after the name of a command belong to the command") {
     for (const char* words : {"stat -e dummy printf '%s,' -a --json -I x",
                               "stat -ae dummy --backend=perfd printf '%s,' -a --json -I x",
                               "stat --event dummy -C 0 -- printf '%s,' -a --json -I x"})
@@ -63,7 +63,7 @@ TEST_CASE("An option without its value, or given twice, is named") {
     tool_fails("stat -G a -G b", {"metagroup: --cgroup is given twice; see --help"});
 }
 
-TEST_CASE("Empty values are refused: mostly they are unset variables") {
+TEST_CASE("Empty values are refused, because most are unset variables") {
     for (const char* option :
          {"--event", "-e", "--cgroup", "--device", "--output", "--field-separator"})
         tool_fails(std::string("stat --timeout 10ms ") + option + " ''", {"must not be empty"});
@@ -73,7 +73,7 @@ TEST_CASE("Empty values are refused: mostly they are unset variables") {
     tool_fails("export --listen ''", {"needs an address and a port"});
 }
 
-TEST_CASE("Numbers are from 1 to 2^32-1") {
+TEST_CASE("Numbers must be from 1 to 2^32-1") {
     for (const char* number :
          {"0", "-1", "4294967297", "18446744073709551615", "-18446744073709551615",
           "99999999999999999999", "1.5", "0x10", "many", "''"}) {
@@ -103,7 +103,7 @@ TEST_CASE("Options that exclude or need each other are refused") {
     tool_fails("stat -I 1ms --method=guess", {"guess not in {"});
 }
 
-TEST_CASE("Ports are from 0 to 65535") {
+TEST_CASE("Ports must be from 0 to 65535") {
     for (const char* port : {"65536", "-1", "4294967297", "http", ""})
         tool_fails(std::string("export --listen 127.0.0.1:") + port,
                    {"needs an address and a port"});
@@ -116,7 +116,7 @@ TEST_CASE("The options --version and --help succeed") {
     tool_fails("", {"subcommand"});
 }
 
-TEST_CASE("Help has a line for each option, with aligned texts") {
+TEST_CASE("Help has a line for each option, with aligned descriptions") {
     for (const char* subcommand :
          {"", "stat", "top", "list", "info", "compare", "record", "report", "export", "set",
           "set create", "set show", "set list", "set remove"}) {
@@ -144,12 +144,12 @@ TEST_CASE("Help has a line for each option, with aligned texts") {
                    ContainsSubstring("\n      --backend auto|module|perfd "));
 }
 
-TEST_CASE("A full disk is a failure") {
+TEST_CASE("A full disk makes the command fail") {
     for (const std::string& arguments : kPrinting)
         check_failure(METAGROUP_TOOL " " + arguments + " >/dev/full", "No space left");
 }
 
-TEST_CASE("A full disk or a closed standard error is a failure of stat, which writes there") {
+TEST_CASE("stat fails if standard error, to which it writes, is closed or its disk is full") {
     for (const char* options : {"", "-j", "-I 5ms -x ,"}) {
         const std::string stat =
             std::string(METAGROUP_TOOL " stat -e dummy --timeout 10ms ") + options;
@@ -161,7 +161,7 @@ TEST_CASE("A full disk or a closed standard error is a failure of stat, which wr
     }
 }
 
-TEST_CASE("A closed standard output is a failure, also if a file is opened later") {
+TEST_CASE("A closed standard output makes the command fail, even if a file is opened later") {
     for (const std::string& arguments : kPrinting)
         check_failure(METAGROUP_TOOL " " + arguments + " >&-", "Bad file descriptor");
 }
@@ -177,7 +177,7 @@ TEST_CASE("Errors are not written to a file that takes the descriptor of standar
     CHECK(outcome.text.empty());
 }
 
-TEST_CASE("The tool is quiet when its reader leaves") {
+TEST_CASE("The tool prints no error when its reader exits") {
     for (const std::string& arguments : kPrinting) {
         const Outcome outcome = run_program("(" METAGROUP_TOOL " " + arguments + " | head -n 1)");
         CAPTURE(arguments);
@@ -185,7 +185,7 @@ TEST_CASE("The tool is quiet when its reader leaves") {
     }
 }
 
-TEST_CASE("In a user namespace the remedy is outside of it") {
+TEST_CASE("In a user namespace the remedy points outside of it") {
     if (run_program("unshare -r true").status != 0) SKIP("user namespaces cannot be made here");
     const Outcome outcome =
         run_program("unshare -r " METAGROUP_TOOL " stat -e cpu-clock --timeout 10ms");
@@ -196,7 +196,7 @@ TEST_CASE("In a user namespace the remedy is outside of it") {
                ContainsSubstring("first user namespace") && !ContainsSubstring("setcap"));
 }
 
-TEST_CASE("Without permission subcommands that count fail and name the remedy", "[machine]") {
+TEST_CASE("Without permission, subcommands that count fail and name the remedy", "[machine]") {
     const metagroup::test::Paranoid paranoid(2);
     for (const char* arguments :
          {"stat -e cpu-clock --timeout 10ms", "stat -e cpu-clock --timeout 10ms --backend=perfd",

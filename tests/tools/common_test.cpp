@@ -41,7 +41,7 @@ using tool::short_number;
 using tool::Signals;
 using tool::Ticker;
 using Lines = std::vector<std::string>;
-TEST_CASE("CPUs are late if they come online while all that were online are counted") {
+TEST_CASE("CPUs that come online while all online CPUs are counted are reported as late") {
     const auto list = [](const char* text) { return metagroup::CpuList::parse(text); };
     const tool::LateCpus all(list("0-3"), list("0-3"));
     CHECK(all.among(list("0-5,8")) == list("4-5,8"));
@@ -62,7 +62,7 @@ TEST_CASE("A ratio needs both events, with the same modifiers", "[no-module]") {
     REQUIRE_FALSE(metrics.ratio_of(2));
     REQUIRE_FALSE(metrics.ratio_of(3));
 }
-TEST_CASE("Clocks are known by what they are, whatever their name", "[no-module]") {
+TEST_CASE("Clocks are recognized whatever their name", "[no-module]") {
     const auto is_clock = [](const char* event) {
         return metagroup::is_clock(metagroup::parse_events(event).front().events.front().attr);
     };
@@ -71,7 +71,7 @@ TEST_CASE("Clocks are known by what they are, whatever their name", "[no-module]
     CHECK(is_clock("software/config=0/"));
     CHECK_FALSE(is_clock("software/config=2,name=cpu-clock/"));
 }
-TEST_CASE("Ticks stay on their grid when one comes late", "[no-module]") {
+TEST_CASE("Ticks stay on their grid when one is late", "[no-module]") {
     const Signals signals{SIGUSR1};
     const auto start = Ticker::Clock::now();
     Ticker ticker(10ms, start - 35ms);
@@ -215,7 +215,7 @@ void check_instructions(const Interval::MakeReport& make_report, std::uint64_t m
 
 }  // namespace
 
-TEST_CASE("Threads of a core are one place", "[no-module]") {
+TEST_CASE("Threads of a core share one row", "[no-module]") {
     const Aggregation rows = Machine().rows(AggrMode::core);
     REQUIRE(rows.places().size() == 4);
     REQUIRE(rows.places()[1].name == "S0-D0-C1");
@@ -247,13 +247,13 @@ TEST_CASE("A missing topology is an error that names the file", "[no-module]") {
                       std::system_error);
 }
 
-TEST_CASE("Text is folded at blanks", "[no-module]") {
+TEST_CASE("Text is wrapped at blanks", "[no-module]") {
     CHECK(fold("one two three", 8) == Lines{"one two", "three"});
     CHECK(fold("  one \t two\n", 80) == Lines{"one two"});
     CHECK(fold("", 80).empty());
 }
 
-TEST_CASE("A word that is too long has a line of its own", "[no-module]") {
+TEST_CASE("A word that is too long gets its own line", "[no-module]") {
     CHECK(fold("a incomprehensible b", 8) == Lines{"a", "incomprehensible", "b"});
 }
 
@@ -292,7 +292,7 @@ TEST_CASE("Numbers are rounded before their prefix is chosen", "[no-module]") {
     CHECK(short_number(999'600) == "1.00M");
 }
 
-TEST_CASE("Numbers beyond all prefixes and infinity fit", "[no-module]") {
+TEST_CASE("Numbers beyond all prefixes, and infinity, fit", "[no-module]") {
     CHECK(short_number(0.0001) == "1e-04");
     CHECK(short_number(1e22) == "1e+22");
     CHECK(short_number(1.0 / 0.0) == "-");
@@ -302,7 +302,7 @@ TEST_CASE("Numbers beyond all prefixes and infinity fit", "[no-module]") {
     }
 }
 
-TEST_CASE("Times have the unit that fits", "[no-module]") {
+TEST_CASE("Times use a suitable unit", "[no-module]") {
     CHECK(tool::with_unit(250ns) == "250 ns");
     CHECK(tool::with_unit(51'200ns) == "51.2 us");
     CHECK(tool::with_unit(200ms) == "200 ms");
@@ -322,7 +322,7 @@ TEST_CASE("An interval of 32 CPUs as text takes few instructions", "[no-module]"
     check_instructions(tool::make_text_report, 40'000);
 }
 
-TEST_CASE("An interval of 32 CPUs takes few instructions if the events are no group",
+TEST_CASE("An interval of 32 CPUs takes few instructions if the events are not a group",
           "[no-module]") {
     check_instructions(tool::make_text_report, 80'000, false);
 }

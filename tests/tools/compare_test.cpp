@@ -25,30 +25,30 @@ TEST_CASE("compare --help lists its options") {
                                                   ContainsSubstring("--sweeps"));
 }
 
-TEST_CASE("compare refuses options it does not know, and bad numbers") {
+TEST_CASE("compare refuses unknown options and invalid numbers") {
     tool_fails("compare --nonsense", {"unknown option"});
     tool_fails("compare --sweeps 0", {"not in range 1 to"});
     tool_fails("compare --sweeps many", {"not in range 1 to"});
 }
 
-TEST_CASE("compare suggests events near an unknown one") {
+TEST_CASE("compare suggests events similar to an unknown one") {
     tool_fails("compare -e '{cpu-clok}'", {"cpu-clock"});
 }
 
-TEST_CASE("compare refuses several groups and says how one is written") {
+TEST_CASE("compare refuses several groups and shows how to write one") {
     tool_fails("compare -e cpu-clock,task-clock", {"in braces"});
 }
 
-TEST_CASE("compare refuses CPUs that are no list") {
+TEST_CASE("compare refuses an invalid CPU list") {
     tool_fails("compare -C 1-", {"CPU list \"1-\""});
 }
 
-TEST_CASE("without the module compare says how to load it", "[no-module]") {
+TEST_CASE("Without the module, compare explains how to load it", "[no-module]") {
     need_no_module();
     tool_fails("compare -e '{cpu-clock}'", {"modprobe perf_metagroup"});
 }
 
-TEST_CASE("compare shows that both ways count the same, and what they cost", "[module]") {
+TEST_CASE("compare shows that both methods count the same, and their costs", "[module]") {
     CHECK_THAT(tool_output("compare --sweeps 200"),
                ContainsSubstring("all counts are the same in both ways") &&
                    ContainsSubstring("mutexes") && ContainsSubstring("interrupts") &&
@@ -73,7 +73,7 @@ TEST_CASE("compare counts one system call for the module and one per CPU without
     CHECK(last["module"]["samples-per-second"] > 0);
 }
 
-TEST_CASE("compare counts mutexes and waits per CPU without the module and one of each with it",
+TEST_CASE("compare counts mutexes and waits per CPU without the module, and one of each with it",
           "[module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const nlohmann::json last = compare("--sweeps 200").back();
@@ -92,11 +92,11 @@ TEST_CASE("compare --numbers selects the numbers of CPUs", "[module]") {
     CHECK(lines[1]["cpus"] == 1);
 }
 
-TEST_CASE("compare refuses more CPUs than there are") {
+TEST_CASE("compare refuses more CPUs than the machine has") {
     tool_fails("compare -C 0 -e '{cpu-clock}' --numbers 2", {"--numbers asks for 2 CPUs"});
 }
 
-TEST_CASE("compare compares 1, 2, 4 ... and all of the CPUs", "[module]") {
+TEST_CASE("compare compares 1, 2, 4 ... and all CPUs", "[module]") {
     std::size_t expected = 1;
     for (std::size_t number = 1; number < number_online(); number *= 2)
         ++expected;
@@ -151,14 +151,14 @@ void verify(const std::function<Values(const Values&)>& twist) {
 
 }  // namespace
 
-TEST_CASE("the benchmark explains itself and its methods", "[bench]") {
+TEST_CASE("The benchmark has help for its options and methods", "[bench]") {
     const Outcome outcome = run_bench("--help");
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text, ContainsSubstring("--cpus") && ContainsSubstring("--targets") &&
                                  ContainsSubstring("per_fd") && ContainsSubstring("sampling"));
 }
 
-TEST_CASE("the benchmark refuses unknown options and methods", "[bench]") {
+TEST_CASE("The benchmark refuses unknown options and methods", "[bench]") {
     CHECK_THAT(run_bench("--nonsense").text, ContainsSubstring("unknown option --nonsense"));
     CHECK_THAT(run_bench("--methods=telepathy").text, ContainsSubstring("telepathy not in {"));
     CHECK_THAT(run_bench("--events=99").text, ContainsSubstring("not in range"));
@@ -166,7 +166,7 @@ TEST_CASE("the benchmark refuses unknown options and methods", "[bench]") {
                ContainsSubstring("unknown option --benchmark_nonsense"));
 }
 
-TEST_CASE("every method delivers true counts and its costs", "[module][bench]") {
+TEST_CASE("Every method returns correct counts and its costs", "[module][bench]") {
     const bool idle = GENERATE(true, false);
     const std::string targets = idle ? "idle" : "busy";
     const Outcome outcome = run_bench(
@@ -202,7 +202,7 @@ TEST_CASE("every method delivers true counts and its costs", "[module][bench]") 
     }
 }
 
-TEST_CASE("the benchmark takes several shapes and other events", "[module][bench]") {
+TEST_CASE("The benchmark accepts several shapes and other events", "[module][bench]") {
     const std::string events = GENERATE("1", "8");
     const std::string groups = GENERATE("1", "3");
     const Outcome shapes = run_bench(
@@ -221,7 +221,7 @@ TEST_CASE("the benchmark takes several shapes and other events", "[module][bench
     CHECK_THAT(other.text, ContainsSubstring("per_fd/busy/cpus:1/events:2/groups:1"));
 }
 
-TEST_CASE("without the module its methods are skipped with the reason", "[no-module][bench]") {
+TEST_CASE("Without the module, its methods are skipped with the reason", "[no-module][bench]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module is loaded here");
     const Outcome outcome =
         run_bench("--cpus=0 --methods=null_syscall,raw --time=0 --benchmark_repetitions=1");
@@ -229,12 +229,12 @@ TEST_CASE("without the module its methods are skipped with the reason", "[no-mod
     CHECK_THAT(outcome.text, ContainsSubstring("modprobe"));
 }
 
-TEST_CASE("a method that delivers true counts passes") {
+TEST_CASE("A method that returns correct counts passes") {
     metagroup::test::need_software_events();
     CHECK_NOTHROW(verify([](const Values& counts) { return counts; }));
 }
 
-TEST_CASE("a method that is late once is verified again") {
+TEST_CASE("A method that is late once is verified again") {
     metagroup::test::need_software_events();
     bool late = true;
     CHECK_NOTHROW(verify([&](const Values& counts) {
@@ -242,7 +242,7 @@ TEST_CASE("a method that is late once is verified again") {
     }));
 }
 
-TEST_CASE("a method that delivers old, wrong, too few or no counts fails") {
+TEST_CASE("A method that returns old, wrong, too few or no counts fails") {
     metagroup::test::need_software_events();
     Values old;
     CHECK_THROWS_MATCHES(verify([&](const Values& counts) {

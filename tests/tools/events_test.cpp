@@ -39,15 +39,16 @@ void check_names(const std::string& perf) {
 
 }  // namespace
 
-TEST_CASE("Every name that perf list prints is counted, or refused for a reason", "[no-module]") {
+TEST_CASE("Every name that perf list prints is counted, or refused with a reason", "[no-module]") {
     check_names("perf");
 }
 
-TEST_CASE("So is every name that a newer perf list prints", "[no-module][newer-perf]") {
+TEST_CASE("Every name that a newer perf list prints is counted, or refused with a reason",
+          "[no-module][newer-perf]") {
     check_names(newer_perf());
 }
 
-TEST_CASE("Events of several PMUs that were written as one are one column", "[no-module]") {
+TEST_CASE("An event that expands to several PMUs has one column", "[no-module]") {
     const auto named = [](const std::string& name, const std::string& merged) {
         metagroup::EventSpec spec;
         spec.name = name;
@@ -82,7 +83,7 @@ TEST_CASE("Events of several PMUs that were written as one are one column", "[no
     CHECK(columns_of(false)[1] == std::pair<std::string, double>("imc_1/a/", 3));
 }
 
-TEST_CASE("stat counts the time by the name of perf") {
+TEST_CASE("stat counts duration_time under perf's name") {
     const auto lines = json_lines(tool_output("stat -A -j -e duration_time,dummy --timeout 100ms"));
     CHECK(lines.at(0).at("event") == "duration_time");
     CHECK(lines.at(0).at("unit") == "ns");
@@ -92,7 +93,7 @@ TEST_CASE("stat counts the time by the name of perf") {
     CHECK(lines.size() == 1 + number_online() + 1);
 }
 
-TEST_CASE("stat counts each tracepoint that fits") {
+TEST_CASE("stat counts each tracepoint that matches a wildcard") {
     if (::access("/sys/kernel/tracing/events/irq/softirq_entry/id", R_OK) != 0)
         SKIP("tracefs cannot be read");
     const auto lines = json_lines(tool_output("stat -j -e 'irq:softirq_*' --timeout 10ms"));

@@ -17,7 +17,7 @@ std::size_t count(const std::string& text, const std::string& pattern) {
 
 }  // namespace
 
-TEST_CASE("Example ipc prints a ratio for every CPU and second") {
+TEST_CASE("Example ipc prints a ratio for every CPU each second") {
     // Of equal events the ratio is 1, whatever they count and wherever this runs.
     const Outcome outcome = example("ipc '{cpu-clock,cpu-clock}' 2");
     CAPTURE(outcome.text);
@@ -45,7 +45,7 @@ TEST_CASE("Example sampler accounts for every deadline") {
     CHECK(std::stoul(match[2]) == number_online());
 }
 
-TEST_CASE("Example sampler sees every CPU's time pass") {
+TEST_CASE("Example sampler shows that time passes on every CPU") {
     const Outcome outcome = example("sampler 1 100 cpu-clock");
     CAPTURE(outcome.text);
     std::smatch match;
@@ -54,16 +54,16 @@ TEST_CASE("Example sampler sees every CPU's time pass") {
     CHECK(std::stoull(match[1]) > number_online() * 500'000'000);
 }
 
-TEST_CASE("Example sampler names the argument that is wrong") {
+TEST_CASE("Example sampler names an invalid argument") {
     CHECK_THAT(example("sampler 1 0").text, ContainsSubstring("RATE"));
     CHECK(example("sampler 1 0").status == 1);
 }
 
-TEST_CASE("Example sampler reads by the module", "[module]") {
+TEST_CASE("Example sampler reads through the module", "[module]") {
     CHECK_THAT(example("sampler 1 100").text, ContainsSubstring("by module"));
 }
 
-TEST_CASE("Example stream_ipc prints a range for every CPU and second") {
+TEST_CASE("Example stream_ipc prints a range for every CPU each second") {
     const Outcome outcome = example("stream_ipc '{cpu-clock,cpu-clock}' 2");
     CAPTURE(outcome.text);
     CHECK(outcome.status == 0);
@@ -77,7 +77,7 @@ TEST_CASE("Example stream_ipc needs two events") {
     CHECK_THAT(outcome.text, ContainsSubstring("one group of two events"));
 }
 
-TEST_CASE("Example ioctls names the module if it is not there", "[no-module]") {
+TEST_CASE("Example ioctls names the module if it is not loaded", "[no-module]") {
     const Outcome outcome = example("ioctls");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("modprobe perf_metagroup"));

@@ -51,7 +51,7 @@ class CrowdedExporter {
 
 }  // namespace
 
-TEST_CASE("Whole requests get in while many clients wait with half of theirs") {
+TEST_CASE("Complete requests are served while many clients have sent only half of theirs") {
     CrowdedExporter exporter;
     exporter.crowd(60);
     for (int i = 0; i < 10; ++i)
@@ -60,7 +60,7 @@ TEST_CASE("Whole requests get in while many clients wait with half of theirs") {
     CHECK(exporter.answer_time() < 2);
 }
 
-TEST_CASE("A client that sends its request byte by byte is cut off in seconds") {
+TEST_CASE("A client that sends its request byte by byte is disconnected within seconds") {
     CrowdedExporter exporter;
     exporter.crowd(1);
     int seconds = 0;
@@ -70,7 +70,8 @@ TEST_CASE("A client that sends its request byte by byte is cut off in seconds") 
     CHECK(seconds < 10);
 }
 
-TEST_CASE("The connections of one client address make way for each other only", "[no-module]") {
+TEST_CASE("A new connection of a client address displaces only connections of that address",
+          "[no-module]") {
     tool::Connections connections(100);
     std::vector<std::array<metagroup::detail::UniqueFd, 2>> pairs;
     const auto open = [&](const std::string& client) {

@@ -113,7 +113,7 @@ TEST_CASE("Counts of a clock grow by the time between scrapes") {
     }
 }
 
-TEST_CASE("The content type is that of Prometheus' text format") {
+TEST_CASE("The content type is that of the Prometheus text format") {
     const Exporter exporter;
     const std::string answer = exporter.answer();
     CHECK_THAT(answer, ContainsSubstring("200 OK") &&
@@ -132,7 +132,7 @@ TEST_CASE("A client that accepts OpenMetrics gets it") {
     CHECK(answer.ends_with("\n# EOF\n"));
 }
 
-TEST_CASE("The format is the one that the client weighs most", "[no-module]") {
+TEST_CASE("The format is the one to which the client gives the highest weight", "[no-module]") {
     using tool::Format;
     const auto text = GENERATE(
         "", "*/*", "text/plain;q=0.9, application/openmetrics-text;q=0.1",
@@ -155,7 +155,7 @@ TEST_CASE("Only the metrics are served") {
     CHECK_THAT(exporter.answer({.path = "/../../etc/passwd"}), !ContainsSubstring("root:"));
 }
 
-TEST_CASE("Metrics are read, by GET or HEAD, and not written") {
+TEST_CASE("Metrics can be read with GET or HEAD, but not written") {
     const Exporter exporter;
     const std::string head = exporter.answer({.method = "HEAD"});
     CHECK_THAT(head, ContainsSubstring("200 OK") && !ContainsSubstring("# TYPE"));
@@ -163,21 +163,21 @@ TEST_CASE("Metrics are read, by GET or HEAD, and not written") {
     CHECK_THAT(post, ContainsSubstring("405") && ContainsSubstring("Allow: GET, HEAD"));
 }
 
-TEST_CASE("Bytes that are no HTTP, and clients that send nothing, do not stop the exporter") {
+TEST_CASE("Invalid HTTP, and clients that send nothing, do not stop the exporter") {
     const Exporter exporter;
     const auto silent = connection("127.0.0.1", exporter.port());
     CHECK_THAT(exporter.answer({.path = "\x01\xff", .method = "?"}), !ContainsSubstring("200 OK"));
     CHECK(exporter.scrape().contains(clock_of(0)));
 }
 
-TEST_CASE("Names and labels stay when events are in another order and other groups") {
+TEST_CASE("Names and labels do not depend on the order and grouping of events") {
     const Exporter some("cpu-clock,page-faults,{context-switches,cpu-migrations}");
     const Exporter other("{cpu-migrations,page-faults,cpu-clock},context-switches");
     CHECK(some.series() == other.series());
     CHECK(some.series().size() == 4 * (number_online() + 3));
 }
 
-TEST_CASE("Events of groups with modifiers have series and rows of their own") {
+TEST_CASE("Events of groups with modifiers have separate series and rows") {
     const std::string events = "{page-faults,minor-faults}:u,{page-faults,minor-faults}:k";
     const Exporter exporter(events, "event");
     const std::string rows = tool_output("stat -x, -e '" + events + "' --timeout 10ms");
@@ -189,7 +189,7 @@ TEST_CASE("Events of groups with modifiers have series and rows of their own") {
     }
 }
 
-TEST_CASE("With the label event alone the counts of all CPUs are added up") {
+TEST_CASE("With only the label event, the counts of all CPUs are added up") {
     const Exporter exporter("cpu-clock,page-faults", "event");
     CHECK(exporter.series() == std::set<std::string>{
                                    "metagroup_event_counters_missing{event=\"cpu-clock\"}",
@@ -210,7 +210,7 @@ TEST_CASE("With the label event alone the counts of all CPUs are added up") {
     CHECK(after.at("metagroup_cpus_online") == cpus);
 }
 
-TEST_CASE("CPUs with the same labels are one set", "[no-module]") {
+TEST_CASE("CPUs with the same labels share one series", "[no-module]") {
     const TwoSockets machine;
     const tool::Labels sockets = machine.labels({"socket"});
     REQUIRE(sockets.sets().size() == 2);
@@ -230,7 +230,7 @@ TEST_CASE("A core has the labels of its die and socket as well", "[no-module]") 
     CHECK(cores.index_of(3) == cores.index_of(7));
 }
 
-TEST_CASE("Units are base units, and those without one are their own", "[no-module]") {
+TEST_CASE("Units are converted to base units if they have one", "[no-module]") {
     CHECK(tool::base_unit("ns").name == "seconds");
     CHECK(tool::base_unit("ns").factor == 1e-9);
     CHECK(tool::base_unit("Joules").name == "joules");
@@ -240,7 +240,7 @@ TEST_CASE("Units are base units, and those without one are their own", "[no-modu
     CHECK(tool::base_unit("C/s").name == "c_s");
 }
 
-TEST_CASE("Many time series are reported with their number") {
+TEST_CASE("The exporter reports the number of time series if there are many") {
     std::string events;
     for (int i = 0; i < 400; ++i)
         events += (i > 0 ? "," : "") + ("software/config=9,name=e" + std::to_string(i)) + "/";
@@ -251,7 +251,7 @@ TEST_CASE("Many time series are reported with their number") {
     CHECK(exporter.terminal().wrote(std::to_string(series) + " time series") == (series > 1000));
 }
 
-TEST_CASE("Scrapes at the same time get a sweep each") {
+TEST_CASE("Concurrent scrapes each get their own sweep") {
     constexpr int kClients = 8;
     constexpr int kScrapes = 10;
     Exporter exporter;
@@ -281,7 +281,7 @@ TEST_CASE("An event that is in several groups is counted once") {
     CHECK(samples_of(answer).at(clock_of(0)) < 60);
 }
 
-TEST_CASE("Different events with one name are refused, and the remedy is named") {
+TEST_CASE("Different events with the same name are refused, and the remedy is named") {
     tool_fails("export -e software/config=2,name=x/,software/config=3,name=x/ --listen 127.0.0.1:0",
                {"\"x\"", "name="});
 }
@@ -322,13 +322,13 @@ TEST_CASE("A signal ends the exporter, which prints the number of scrapes") {
     CHECK(exporter.terminal().wrote("2 scrapes"));
 }
 
-TEST_CASE("A port that is in use is named, with the remedy") {
+TEST_CASE("A port that is in use is named with the remedy") {
     const Exporter first;
     const std::string address = "127.0.0.1:" + std::to_string(first.port());
     tool_fails("export -e cpu-clock --listen " + address, {address, "in use", "--listen"});
 }
 
-TEST_CASE("An address that no interface has is named, with the reason") {
+TEST_CASE("An address that no interface has is named with the reason") {
     tool_fails("export -e cpu-clock --listen 192.0.2.1:19468", {"192.0.2.1", "interface"});
 }
 
@@ -342,7 +342,7 @@ TEST_CASE("A host without an address is named", "[no-module]") {
     tool_fails("export -e cpu-clock --listen nowhere.invalid:1", {"nowhere.invalid", "numeric"});
 }
 
-TEST_CASE("An unknown label is refused with those that there are", "[no-module]") {
+TEST_CASE("An unknown label is refused with a list of the known labels", "[no-module]") {
     tool_fails("export -e cpu-clock --labels cpu,rack", {"rack", "socket"});
 }
 
@@ -383,8 +383,9 @@ TEST_CASE("Counts never decrease, even if CPUs go offline", "[module]") {
     CHECK_FALSE(counters.live().offline().contains(1));
 }
 
-TEST_CASE("The exporter says once that a CPU came online after the start, and has a metric",
-          "[machine]") {
+TEST_CASE(
+    "The exporter reports once that a CPU came online after the start, and has a metric for it",
+    "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const int last = metagroup::test::online_cpus().back();
     std::optional<metagroup::test::OfflineCpu> gone(last);
@@ -402,7 +403,7 @@ TEST_CASE("The exporter says once that a CPU came online after the start, and ha
     CHECK(text.find(message, first + 1) == std::string::npos);
 }
 
-TEST_CASE("With the module the exporter uses it", "[module]") {
+TEST_CASE("The exporter uses the module if it is loaded", "[module]") {
     const Exporter exporter;
     CHECK(exporter.scrape().at("metagroup_backend_info{backend=\"module\",origin=\"groups\"}") ==
           1);

@@ -103,7 +103,7 @@ TEST_CASE("info finds the number of counters of a CPU", "[hardware]") {
     CHECK(core->at("counters").get<unsigned>() < 32);
 }
 
-TEST_CASE("Every check of info has a result, and failed ones a reason") {
+TEST_CASE("Every check of info has a result, and failed checks have a reason") {
     const json checks = report().at("checks");
     REQUIRE_FALSE(checks.empty());
     for (const json& tried : checks) {
@@ -114,7 +114,7 @@ TEST_CASE("Every check of info has a result, and failed ones a reason") {
     }
 }
 
-TEST_CASE("Without the module info reports that, with the remedy", "[no-module]") {
+TEST_CASE("info reports a missing module with the remedy", "[no-module]") {
     need_no_module();
     const json all = report();
     CHECK(all.at("module").at("loaded") == false);
@@ -170,7 +170,7 @@ TEST_CASE("info reports a module with another ABI", "[no-module]") {
     CHECK(all.at("backends").at("auto") == "per_fd");
 }
 
-TEST_CASE("info names each feature of the kernel's header, and shows the bits of others",
+TEST_CASE("info names each feature in the kernel's header, and shows the bits of unknown ones",
           "[no-module]") {
     const std::regex definition(R"(#define PERF_METAGROUP_FEATURE_(\w+)\s+_BITULL\((\d+)\).*)");
     json expected = json::array();
@@ -191,12 +191,12 @@ TEST_CASE("info names each feature of the kernel's header, and shows the bits of
     CHECK(report_of_other_abi().at("module").at("features") == expected);
 }
 
-TEST_CASE("info --check succeeds where stat counts the default events") {
+TEST_CASE("info --check succeeds if stat counts the default events") {
     const bool counted = run_tool("stat --timeout 10ms").status == 0;
     CHECK((run_tool("info --check").status == 0) == counted);
 }
 
-TEST_CASE("info --check fails where seccomp refuses perf, with that reason") {
+TEST_CASE("info --check fails with the reason if seccomp refuses perf") {
     const Outcome outcome = run_without_perf(kInfo + "-j --check");
     CAPTURE(outcome.text);
     CHECK(outcome.status == 1);
@@ -211,7 +211,7 @@ TEST_CASE("info --check fails where seccomp refuses perf, with that reason") {
     CHECK(all.at("backends").at("auto").is_null());
 }
 
-TEST_CASE("A filter of system calls that refuses perf is named, whatever its error") {
+TEST_CASE("A seccomp filter that refuses perf is named, whatever its error") {
     const int error = GENERATE(EPERM, ENOSYS);
     CAPTURE(error);
     for (const char* arguments : {" stat -e cpu-clock --timeout 10ms", " info"}) {
@@ -226,7 +226,7 @@ TEST_CASE("info without --check succeeds despite a failed check") {
     CHECK(run_without_perf(kInfo).status == 0);
 }
 
-TEST_CASE("info reports a lack of descriptors", "[no-module]") {
+TEST_CASE("info reports a lack of file descriptors", "[no-module]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module needs fewer");
     const json all = report_of("sh -c 'ulimit -n 6; exec " + kInfo + "-j'");
     CHECK(all.at("limits").at("open-files-hard") == 6);
@@ -245,7 +245,7 @@ TEST_CASE("info works without sysfs") {
     CHECK(check_of(all, "default events").at("works") == false);
 }
 
-TEST_CASE("Missing files make unknown facts", "[no-module]") {
+TEST_CASE("Facts from missing files are unknown", "[no-module]") {
     const metagroup::test::TempTree nothing;
     const std::string root = nothing.path();
     CHECK(tool::kernel_facts(root).at("virtual-machine").is_null());
@@ -256,7 +256,7 @@ TEST_CASE("Missing files make unknown facts", "[no-module]") {
     CHECK(tool::pmu_facts(root).empty());
 }
 
-TEST_CASE("The flag hypervisor of the CPU marks a virtual machine", "[no-module]") {
+TEST_CASE("The CPU flag hypervisor identifies a virtual machine", "[no-module]") {
     metagroup::test::TempTree tree;
     tree.file("proc/cpuinfo", "processor\t: 0\nmodel name\t: A CPU\nflags\t\t: fpu hypervisor");
     const Json guest = tool::kernel_facts(tree.path());
@@ -328,7 +328,7 @@ TEST_CASE("Facts are aligned below the name of their section", "[no-module]") {
           "  d          no\n");
 }
 
-TEST_CASE("Arrays are tables", "[no-module]") {
+TEST_CASE("Arrays are shown as tables", "[no-module]") {
     Json report;
     report["pmus"] = Json::array(
         {{{"pmu", "software"}, {"counters", nullptr}}, {{"pmu", "cpu"}, {"counters", 6}}});

@@ -76,7 +76,7 @@ TEST_CASE("A name that list shows can be given to stat") {
     tool_output("stat --timeout 10ms -x , -e '" + name + "'");
 }
 
-TEST_CASE("list shows only perf's names that this machine counts") {
+TEST_CASE("list shows only those of perf's names that this machine counts") {
     const auto all = events("");
     REQUIRE_FALSE(all.empty());
     for (const auto& event : all) {
@@ -105,7 +105,7 @@ TEST_CASE("Without permission for perf list shows all known events") {
     CHECK_THAT(outcome.text, ContainsSubstring("{\"name\":\"cpu-cycles\""));
 }
 
-TEST_CASE("A pattern is a part of a name, PMU or description in any case") {
+TEST_CASE("A pattern matches a part of a name, PMU or description, ignoring case") {
     CHECK(names("PAGE-fault").contains("page-faults"));
     CHECK(names("SOFTwar").contains("page-faults"));
     CHECK(names("'another cpu'").contains("cpu-migrations"));
@@ -129,14 +129,14 @@ TEST_CASE("The short names of perf list stand for PMUs") {
         CHECK(event.at("pmu") == "hardware");
 }
 
-TEST_CASE("Without a match list fails and names similar events") {
+TEST_CASE("Without a match, list fails and suggests similar events") {
     const Outcome outcome = run_tool("list page-fualts");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("no event matches \"page-fualts\"") &&
                                  ContainsSubstring("page-faults"));
 }
 
-TEST_CASE("Without similar events list points to the whole list") {
+TEST_CASE("Without similar events, list refers to the whole list") {
     const Outcome outcome = run_tool("list zzzzzzzzzz");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("\"metagroup list\""));
@@ -151,8 +151,7 @@ TEST_CASE("Tracepoints are listed only if a pattern matches") {
     CHECK(names("sched_switch").contains("sched:sched_switch"));
 }
 
-TEST_CASE("Where tracefs cannot be read list says so instead of that nothing matches",
-          "[machine]") {
+TEST_CASE("If tracefs cannot be read, list says so rather than that nothing matches", "[machine]") {
     if (!has_tracepoints()) SKIP("tracefs cannot be read by root either");
     const Outcome outcome = run_program(METAGROUP_TOOL " list 'sched:*'", Who::nobody);
     CAPTURE(outcome.text);
@@ -161,18 +160,18 @@ TEST_CASE("Where tracefs cannot be read list says so instead of that nothing mat
                                  ContainsSubstring("remount,gid=GROUP"));
 }
 
-TEST_CASE("Without a terminal list folds descriptions to 80 columns") {
+TEST_CASE("Without a terminal, list wraps descriptions at 80 columns") {
     CHECK(longest_line(run_tool("list --all 'stalled-cycles-frontend'").text) <= 80);
 }
 
-TEST_CASE("list folds descriptions to the terminal's width") {
+TEST_CASE("list wraps descriptions at the terminal's width") {
     const std::string narrow = on_terminal("task-clock", 50);
     CHECK(longest_line(narrow) <= 50);
     CHECK_THAT(narrow, ContainsSubstring("task-clock"));
     CHECK(split(on_terminal("task-clock", 200), '\n').size() < split(narrow, '\n').size());
 }
 
-TEST_CASE("list --help explains what is left out") {
+TEST_CASE("list --help explains which events are left out") {
     CHECK_THAT(tool_output("list --help"),
                ContainsSubstring("'sched:*'") && ContainsSubstring("--all"));
 }

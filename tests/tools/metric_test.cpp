@@ -36,7 +36,7 @@ struct Tables {
 
 }  // namespace
 
-TEST_CASE("Operators in metrics bind as in perf", "[no-module]") {
+TEST_CASE("Operators in metrics have the same precedence as in perf", "[no-module]") {
     CHECK(value_of("1 + 2 * 3 - 4 / 2") == 5);
     CHECK(value_of("10 - 3 - 2") == 5);
     CHECK(value_of("-(2 + 1) * 1e1") == -30);
@@ -61,7 +61,7 @@ TEST_CASE("A metric that divides by zero has no value", "[no-module]") {
     CHECK(MetricExpression("a / b if b else 7").evaluate(std::vector<double>{1, 0}) == 7);
 }
 
-TEST_CASE("A wrong expression is refused at its place", "[no-module]") {
+TEST_CASE("An invalid expression is refused with the position of the error", "[no-module]") {
     const auto* text = GENERATE("", "1 +", "(1", "1)", "min(1)", "a b", "1 if 2", "#nosuch",
                                 "@ @ 1", "source_count(1 + 2)");
     CAPTURE(text);
@@ -69,7 +69,7 @@ TEST_CASE("A wrong expression is refused at its place", "[no-module]") {
     CHECK_THROWS_WITH(MetricExpression(std::string(5000, '(')), ContainsSubstring("parentheses"));
 }
 
-TEST_CASE("Every line of JSON is an object, whatever names, units and descriptions have in them") {
+TEST_CASE("Every line of JSON is an object, whatever names, units and descriptions contain") {
     metagroup::test::TempTree tree;
     tree.file("hostile.json", R"([{"MetricName": "a\"b\\c\u0001", "MetricExpr": "cpu\\-clock",
         "ScaleUnit": "1\"/\\s", "MetricGroup": "all", "BriefDescription": "\"\\\t\u00e9"}])");
@@ -93,7 +93,7 @@ TEST_CASE("Every line of JSON is an object, whatever names, units and descriptio
           "\"/\\s  a\"b\\c\x01");
 }
 
-TEST_CASE("A metric may be made of others, but not of itself", "[no-module]") {
+TEST_CASE("A metric may refer to others, but not to itself", "[no-module]") {
     const auto metric = [](std::string_view name) -> std::string_view {
         return name == "twice" ? "2 * a" : name == "loop" ? "1 + loop" : "";
     };
@@ -101,7 +101,7 @@ TEST_CASE("A metric may be made of others, but not of itself", "[no-module]") {
     CHECK_THROWS_WITH(MetricExpression("loop", metric), ContainsSubstring("contains itself"));
 }
 
-TEST_CASE("stat -M counts what a metric needs, and prints it beside its first event") {
+TEST_CASE("stat -M counts the events of a metric, and prints it next to its first event") {
     const Tables tables;
     const auto lines = json_lines(tool_output(tables.stat("-j -M CPUs")));
     CHECK(lines.at(0).at("event") == "cpu-clock");
@@ -111,7 +111,7 @@ TEST_CASE("stat -M counts what a metric needs, and prints it beside its first ev
     CHECK(lines.at(1).contains("self"));
 }
 
-TEST_CASE("stat -M takes groups, and says which events are missing") {
+TEST_CASE("stat -M accepts groups, and names missing events") {
     const Tables tables;
     const Outcome outcome = run_tool(tables.stat("-M ALL,unknown -x, -e dummy"));
     CAPTURE(outcome.text);
@@ -125,7 +125,7 @@ TEST_CASE("stat -M takes groups, and says which events are missing") {
     tool_fails(tables.stat("-M clockz"), {"unknown metric \"clockz\"", "did you mean \"clocks\""});
 }
 
-TEST_CASE("stat --metric-only prints metrics alone") {
+TEST_CASE("stat --metric-only prints only metrics") {
     const Tables tables;
     const std::string csv = tool_output(tables.stat("-A -x, -M CPUs,clocks --metric-only"));
     const auto lines = split(csv, '\n');
@@ -140,7 +140,7 @@ TEST_CASE("stat --metric-only prints metrics alone") {
     tool_fails("stat -e dummy --metric-only --timeout 10ms", {"choose metrics by -M"});
 }
 
-TEST_CASE("A row of metrics that lacks CPUs says so", "[no-module]") {
+TEST_CASE("A row of metrics shows how many CPUs it lacks", "[no-module]") {
     const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0, 1, 2}));
     const std::vector<tool::Column> columns{{.event = "cycles"}, {.event = "instructions"}};
     tool::Counts counts(std::make_shared<tool::CountLayout>(
@@ -178,7 +178,7 @@ TEST_CASE("list -M shows metrics with their groups") {
                ContainsSubstring("CPUs that count [CPUs]") && ContainsSubstring("busy"));
 }
 
-TEST_CASE("list -M -j has a line for each metric, with what is missing") {
+TEST_CASE("list -M -j has a line for each metric, with its missing events") {
     const Tables tables;
     const auto lines = json_lines(tool_output("list -Mj --metric-dir " + tables.tree.path()));
     const auto line_of = [&](const std::string& name) {
@@ -192,13 +192,13 @@ TEST_CASE("list -M -j has a line for each metric, with what is missing") {
     CHECK_THAT(line_of("unknown").at("missing").get<std::string>(), ContainsSubstring("nosuch"));
 }
 
-TEST_CASE("list -M reports a metric that there is not") {
+TEST_CASE("list -M reports an unknown metric") {
     const Outcome outcome = run_tool("list -M no-such-metric");
     CHECK(outcome.status == 1);
     CHECK_THAT(outcome.text, ContainsSubstring("no metric matches \"no-such-metric\""));
 }
 
-TEST_CASE("A file of metrics that is none is refused by its name", "[no-module]") {
+TEST_CASE("An invalid file of metrics is refused with its name", "[no-module]") {
     metagroup::test::TempTree tree;
     tree.file("broken.json", "[{");
     tool_fails("stat --timeout 10ms -M x --metric-dir " + tree.path(), {"broken.json"});
@@ -206,7 +206,7 @@ TEST_CASE("A file of metrics that is none is refused by its name", "[no-module]"
                {"absent", "cannot read the metrics"});
 }
 
-TEST_CASE("All metrics that are installed have an expression that can be read", "[no-module]") {
+TEST_CASE("All installed metrics have a valid expression", "[no-module]") {
     const auto table = tool::MetricTable::load(METAGROUP_METRICS_DIRECTORY);
     if (table.all().empty()) SKIP("the directory is not here");
     for (const tool::MetricDefinition& metric : table.all()) {

@@ -80,7 +80,7 @@ TEST_CASE("A row of text ends in the time for which its CPUs were offline", "[no
                ContainsSubstring("4,000,000") && Catch::Matchers::EndsWith("  (offline 2 s)"));
 }
 
-TEST_CASE("A row of CSV has one field more, the time for which its CPUs were offline",
+TEST_CASE("A row of CSV has an additional field, the time for which its CPUs were offline",
           "[no-module]") {
     const auto csv = lines([](tool::Output& output, tool::Subject subject) {
         return tool::make_csv_report(output, std::move(subject), ",");
@@ -100,7 +100,7 @@ TEST_CASE("A line of JSON has the time for which its CPUs were offline", "[no-mo
     CHECK(nlohmann::json::parse(all.at(0)).at("offline-time") == 2 * kSecond);
 }
 
-TEST_CASE("The intervals of a set go on when a CPU is back, and have the time offline",
+TEST_CASE("The intervals of a set continue when a CPU is back, and have the time offline",
           "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     // A line for each event and CPU: it goes after the second interval, is back after the tenth.
@@ -159,7 +159,7 @@ TEST_CASE("The summary of a set has the counts before and after a CPU was offlin
     CHECK(counted + offline == Approx(1000 * whole[0].at("elapsed").get<double>()).epsilon(0.05));
 }
 
-TEST_CASE("stat names a CPU of a set that is offline at the end", "[machine]") {
+TEST_CASE("stat names a CPU of a set if it is offline at the end", "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const std::string number = std::to_string(metagroup::test::online_cpus().back());
     const std::string online = online_file();
@@ -170,7 +170,7 @@ TEST_CASE("stat names a CPU of a set that is offline at the end", "[machine]") {
         ContainsSubstring("CPU " + number + " was offline for ") && ContainsSubstring("(offline "));
 }
 
-TEST_CASE("stat and top say that a CPU came online after the start", "[machine]") {
+TEST_CASE("stat and top report that a CPU came online after the start", "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const std::string message =
         "CPU " + std::to_string(metagroup::test::online_cpus().back()) + " came online";

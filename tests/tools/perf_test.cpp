@@ -166,7 +166,7 @@ TEST_CASE("report reads what perf record wrote", "[no-module]") {
     check_record(World());
 }
 
-TEST_CASE("report has the losses of perf record's rings", "[no-module]") {
+TEST_CASE("report shows the losses of perf record's rings", "[no-module]") {
     const World world;
     // A page of memory for each ring, and a sample of each page fault.
     const Outcome recorded = run_program(
@@ -202,7 +202,8 @@ TEST_CASE("report has the losses of perf record's rings", "[no-module]") {
     CHECK(recording.remarks().empty());
 }
 
-TEST_CASE("The perf of a newer kernel does all of this", "[no-module][newer-perf]") {
+TEST_CASE("The perf of a newer kernel reads and writes the same recordings",
+          "[no-module][newer-perf]") {
     const World world(newer_perf());
     SECTION("script") {
         world.stream.write_file(world.path, kDeadlines);

@@ -47,7 +47,7 @@ std::string state_of_last_cpu() {
 
 }  // namespace
 
-TEST_CASE("record samples until the command ends, and has its status") {
+TEST_CASE("record samples until the command ends, and returns its status") {
     const Directory here;
     const Outcome outcome = here.record("-F 1000 -- sh -c 'sleep 0.3; exit 7'");
     CAPTURE(outcome.text);
@@ -59,7 +59,7 @@ TEST_CASE("record samples until the command ends, and has its status") {
     CHECK(contents.last - contents.first > 200'000'000);
 }
 
-TEST_CASE("record stops after its duration, and keeps the recording before it") {
+TEST_CASE("record stops after its duration, and keeps the previous recording") {
     const Directory here;
     REQUIRE(here.record("-I 10ms --duration 100ms").status == 0);
     const auto size = std::filesystem::file_size(here.tree.path("perf.data"));
@@ -68,7 +68,7 @@ TEST_CASE("record stops after its duration, and keeps the recording before it") 
     CHECK(std::filesystem::file_size(here.tree.path("perf.data")) > size);
 }
 
-TEST_CASE("record stops at a signal") {
+TEST_CASE("record stops on a signal") {
     const Directory here;
     const Outcome outcome =
         here.run("{ " METAGROUP_TOOL
@@ -79,7 +79,7 @@ TEST_CASE("record stops at a signal") {
     CHECK(Contents(here.tree.path("file")).finished);
 }
 
-TEST_CASE("A recording whose writer was killed is read as far as it was written") {
+TEST_CASE("A recording is read as far as it was written if its writer was killed") {
     const Directory here;
     here.run("timeout -s KILL 2 " METAGROUP_TOOL " record -e cpu-clock -F 10000 --ring-size 16K");
     const Contents contents(here.tree.path("perf.data"));
@@ -99,7 +99,7 @@ TEST_CASE("With --overwrite the newest samples are kept") {
     CHECK(contents.last - contents.first < 500'000'000);
 }
 
-TEST_CASE("With --overwrite rounds end often, and no sample is older than the last but one") {
+TEST_CASE("With --overwrite no sample is older than the last round but one, and rounds are short") {
     const Directory here;
     const metagroup::test::BusyCpus busy;
     REQUIRE(here.record("-F 1000 --overwrite --ring-size 64K --duration 500ms").status == 0);
@@ -136,7 +136,7 @@ TEST_CASE("record refuses what it cannot do, and keeps the recording") {
     CHECK_FALSE(std::filesystem::exists(here.tree.path("perf.data.old")));
 }
 
-TEST_CASE("A recording can be read by its owner only") {
+TEST_CASE("Only its owner can read a recording") {
     const Directory here;
     REQUIRE(here.run("umask 0; " METAGROUP_TOOL " record -e cpu-clock --duration 10ms").status ==
             0);
@@ -145,17 +145,17 @@ TEST_CASE("A recording can be read by its owner only") {
           (perms::owner_read | perms::owner_write));
 }
 
-TEST_CASE("record keeps the recordings before it unless it has samples") {
+TEST_CASE("record keeps previous recordings unless it has samples") {
     const Directory here;
     REQUIRE(here.record("--duration 50ms").status == 0);
     REQUIRE(here.record("--duration 60ms").status == 0);
     const auto old = contents_of(here.tree.path("perf.data.old"));
     const auto last = contents_of(here.tree.path("perf.data"));
-    SECTION("since there is no such command") {
+    SECTION("because the command does not exist") {
         for (int i = 0; i < 2; ++i)
             CHECK(here.record("-- no-such-command").status == 127);
     }
-    SECTION("since the disk is full") {
+    SECTION("because the disk is full") {
         for (int i = 0; i < 2; ++i) {
             const Outcome outcome = here.run("(ulimit -f 0; trap '' XFSZ; " METAGROUP_TOOL
                                              " record -e cpu-clock --duration 50ms)");
@@ -170,7 +170,7 @@ TEST_CASE("record keeps the recordings before it unless it has samples") {
     CHECK_FALSE(std::filesystem::exists(here.tree.path("other")));
 }
 
-TEST_CASE("report has the losses that record counts, those at the end included") {
+TEST_CASE("report shows the losses that record counts, including those at the end") {
     const Directory here;
     // The timer of a CPU that has stopped, as idle ones do, has no last sample.
     const Outcome outcome = here.record("-F 1000 --duration 500ms");
@@ -183,7 +183,7 @@ TEST_CASE("report has the losses that record counts, those at the end included")
     CHECK(std::to_string(contents.lost + contents.samples) == found[2].str());
 }
 
-TEST_CASE("Without the module record says that CPUs have timers of their own") {
+TEST_CASE("Without the module, record reports that each CPU has its own timer") {
     const Directory here;
     const Outcome outcome = here.record("--backend perfd --duration 100ms");
     CHECK_THAT(outcome.text, ContainsSubstring("timer of its own") && ContainsSubstring("reason"));
@@ -191,7 +191,7 @@ TEST_CASE("Without the module record says that CPUs have timers of their own") {
     CHECK(here.run(METAGROUP_TOOL " report perf.data").status == 0);
 }
 
-TEST_CASE("Without the module every deadline between two samples is a sample or lost") {
+TEST_CASE("Without the module, every deadline between two samples has a sample or is lost") {
     const Directory here;
     const auto [losses, options] = GENERATE(
         table<bool, std::string>({{false, "-F 1000 --duration 500ms"},
@@ -237,7 +237,7 @@ TEST_CASE("Without the module every deadline between two samples is a sample or 
           2 * static_cast<double>(cpus.size()));
 }
 
-TEST_CASE("The summary has the losses that no record reports", "[no-module]") {
+TEST_CASE("The summary shows losses that no record reports", "[no-module]") {
     using metagroup::test::SyntheticStream;
     std::vector<std::byte> records;
     for (const std::uint64_t deadline : {0, 1, 5, 6})
@@ -277,7 +277,8 @@ TEST_CASE("The summary has the losses that no record reports", "[no-module]") {
     }
 }
 
-TEST_CASE("The summary has the samples whose events the recording does not know", "[no-module]") {
+TEST_CASE("The summary shows samples of events that the recording does not describe",
+          "[no-module]") {
     using metagroup::test::SyntheticStream;
     std::vector<std::byte> records;
     for (int cpu = 0; cpu < 2; ++cpu)
@@ -288,7 +289,7 @@ TEST_CASE("The summary has the samples whose events the recording does not know"
     CHECK(timing.unknown() == 1);
 }
 
-TEST_CASE("record --quiet is --quiet-cpus") {
+TEST_CASE("record --quiet means --quiet-cpus") {
     const Directory here;
     for (const char* option : {"--quiet", "--quiet-cpus"}) {
         const Outcome outcome =
@@ -340,7 +341,7 @@ TEST_CASE("stat --replay prints the counts of a recording", "[no-module]") {
     CHECK(intervals[2].at("counter-value") == 6 * 100'000'000);
 }
 
-TEST_CASE("A recording is not replayed with options of counting", "[no-module]") {
+TEST_CASE("Options for counting are refused in a replay", "[no-module]") {
     const Recorded recorded;
     for (const char* line : {"stat -e cycles", "stat -C 0", "stat --timeout 1s", "top --cpu 0",
                              "stat --quiet-cpus", "stat -I 1s --count 2"})
@@ -354,7 +355,7 @@ TEST_CASE("Recordings that cannot be replayed are named", "[no-module]") {
                    {"/no/such/file", "No such file"});
 }
 
-TEST_CASE("A replay has the rates and the ratio of each interval, then ends", "[no-module]") {
+TEST_CASE("A replay shows the rates and the ratio of each interval, then ends", "[no-module]") {
     const Recorded recorded;
     tool::Player player({.file = recorded.path}, tool::AggrMode::cpu, 250ms);
     REQUIRE(player.places().size() == 3);
@@ -404,7 +405,7 @@ TEST_CASE("A recording describes CPUs that were offline at its end", "[machine]"
     CHECK_THAT(tool_output("report --per-core " + path), !ContainsSubstring("S-1"));
 }
 
-TEST_CASE("A recording goes on when a CPU is back", "[machine][module]") {
+TEST_CASE("A recording continues when a CPU is back", "[machine][module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const metagroup::test::TempTree tree;
     const std::string path = tree.path("recording");

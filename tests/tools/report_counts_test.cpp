@@ -67,7 +67,7 @@ class Counted {
 
 }  // namespace
 
-TEST_CASE("The counts before a reset and after it are both in the sum", "[no-module]") {
+TEST_CASE("A sum includes the counts before and after a reset", "[no-module]") {
     const bool intervals = GENERATE(true, false);
     Counted counted(1);
     for (std::uint64_t at = 0; at < 25; ++at)
@@ -96,7 +96,7 @@ TEST_CASE("The counts of lost samples are divided among their intervals", "[no-m
                ContainsSubstring("phase 1") && !ContainsSubstring("phase 2"));
 }
 
-TEST_CASE("A CPU that lacks the end of a recording is missing in its last intervals",
+TEST_CASE("A CPU without samples at the end of a recording is missing in the last intervals",
           "[no-module]") {
     Counted counted(2);
     for (std::uint64_t at = 0; at <= 400; ++at)
@@ -111,7 +111,7 @@ TEST_CASE("A CPU that lacks the end of a recording is missing in its last interv
     CHECK(lines[3].at("counter-value") == 100'000);
 }
 
-TEST_CASE("CPUs that did not count an event are no part of its rate", "[no-module]") {
+TEST_CASE("The rate of an event excludes CPUs that did not count it", "[no-module]") {
     Counted counted(4);
     for (std::uint64_t at = 0; at <= 39; ++at)
         for (int cpu = 0; cpu < 4; ++cpu)
@@ -126,7 +126,7 @@ TEST_CASE("CPUs that did not count an event are no part of its rate", "[no-modul
     CHECK_THAT(tool_output("report -x, " + counted.file), ContainsSubstring(",/sec,0,3\n"));
 }
 
-TEST_CASE("A CPU without a sample is missing in the count", "[no-module]") {
+TEST_CASE("A CPU without a sample is missing from the count", "[no-module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     Counted counted(static_cast<int>(number_online()));
     for (std::uint64_t at = 0; at <= 10; ++at)
@@ -136,7 +136,7 @@ TEST_CASE("A CPU without a sample is missing in the count", "[no-module]") {
     CHECK(rows.at(1).at("counter-value") == "<not counted>");
 }
 
-TEST_CASE("The losses of a CPU without a sample are in its row", "[no-module]") {
+TEST_CASE("The row of a CPU without a sample shows its losses", "[no-module]") {
     Counted counted(2);
     for (std::uint64_t at = 0; at < 40; ++at) {
         counted.sample(0, at, at * 1000);
@@ -155,7 +155,7 @@ TEST_CASE("The losses of a CPU without a sample are in its row", "[no-module]") 
                    ContainsSubstring("deadlines lost: 30 of 70"));
 }
 
-TEST_CASE("Deadlines lost before the time that is shown are no losses of it", "[no-module]") {
+TEST_CASE("Losses exclude deadlines before the time that is shown", "[no-module]") {
     Counted counted(1);
     for (std::uint64_t at = 0; at < 520; ++at) {
         if (at == 500) counted.lost(0, 500, 490);
@@ -170,7 +170,7 @@ TEST_CASE("Deadlines lost before the time that is shown are no losses of it", "[
     CHECK_THAT(losses("0ms"), ContainsSubstring("deadlines lost: 490 of 520"));
 }
 
-TEST_CASE("A large count is written to its last digit", "[no-module]") {
+TEST_CASE("A large count is written with all digits", "[no-module]") {
     Counted counted(1);
     constexpr std::uint64_t large = (std::uint64_t{1} << 60U) + 1;
     counted.sample(0, 0, 0);

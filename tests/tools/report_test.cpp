@@ -65,7 +65,7 @@ show('again');
 
 }  // namespace
 
-TEST_CASE("The recording of report may be an option, as in perf report") {
+TEST_CASE("report accepts the recording as an option, as perf report does") {
     const Recorded recorded;
     CHECK(tool_output("report -i " + recorded.path) == tool_output("report " + recorded.path));
     tool_fails("report", {"the recording to report is missing"});
@@ -86,7 +86,7 @@ TEST_CASE("report adds up the counts of each CPU", "[no-module]") {
     }
 }
 
-TEST_CASE("The counts of intervals are those of the whole time", "[no-module]") {
+TEST_CASE("The counts of intervals add up to those of the whole time", "[no-module]") {
     const Recorded recorded;
     const double whole = report(recorded, "").at(0).at("counter-value");
     CHECK(whole == 6 * 999'000'000.0);
@@ -101,7 +101,7 @@ TEST_CASE("The counts of intervals are those of the whole time", "[no-module]") 
     CHECK(times == std::vector<double>{0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.999});
 }
 
-TEST_CASE("report has the distributions of rates, ratios, lateness and skew", "[no-module]") {
+TEST_CASE("report shows the distributions of rates, ratios, lateness and skew", "[no-module]") {
     const auto lines = report(Recorded(), "-A");
     const auto cycles = figure(lines, "cycles", "CPU1");
     CHECK(cycles.at("samples") == 999);
@@ -118,7 +118,7 @@ TEST_CASE("report has the distributions of rates, ratios, lateness and skew", "[
     CHECK(figure(lines, "skew").at("samples") == 1000);
 }
 
-TEST_CASE("report leaves out what is before or after a time", "[no-module]") {
+TEST_CASE("report excludes samples before or after given times", "[no-module]") {
     const Recorded recorded;
     const auto lines = report(recorded, "-A --since 100ms --until 0.3");
     CHECK(lines.at(0).at("elapsed").get<double>() == Approx(0.2));
@@ -140,7 +140,7 @@ TEST_CASE("report prints the same as text and CSV", "[no-module]") {
     CHECK(lines.at(11) == "CPU0;1;lateness;ns;1000;0;1000;1000;1000;1000");
 }
 
-TEST_CASE("report reads a recording that was not finished, and says so", "[no-module]") {
+TEST_CASE("report reads an unfinished recording, and says so", "[no-module]") {
     const Recorded recorded;
     {
         metagroup::RecordingWriter writer(recorded.path, recorded.stream.options());
@@ -150,14 +150,14 @@ TEST_CASE("report reads a recording that was not finished, and says so", "[no-mo
                ContainsSubstring("not finished") && ContainsSubstring("5,994,000,000"));
 }
 
-TEST_CASE("report reads a recording that was cut short, and says so", "[no-module]") {
+TEST_CASE("report reads a truncated recording, and says so", "[no-module]") {
     const Recorded recorded;
     std::filesystem::resize_file(recorded.path, std::filesystem::file_size(recorded.path) / 2);
     CHECK_THAT(tool_output("report " + recorded.path),
                ContainsSubstring("cut short") && ContainsSubstring("insn per cycle"));
 }
 
-TEST_CASE("report draws each figure, and a page that loads nothing", "[no-module]") {
+TEST_CASE("report draws each figure, and writes a page that loads nothing else", "[no-module]") {
     const Recorded recorded;
     const auto draw = [&](const std::string& option, const std::string& file) {
         const std::string path = recorded.tree.path(file);
@@ -178,7 +178,7 @@ TEST_CASE("report draws each figure, and a page that loads nothing", "[no-module
     CHECK_THAT(page, !ContainsSubstring("src=") && !ContainsSubstring("href="));
 }
 
-TEST_CASE("The page of report draws the part of the time that is zoomed to", "[no-module]") {
+TEST_CASE("The page of report draws the part of the time that the user zooms to", "[no-module]") {
     if (run_program("node --version").status != 0) SKIP("node is not installed");
     const Recorded recorded;
     const std::string page = recorded.tree.path("page.html");
@@ -198,7 +198,7 @@ TEST_CASE("The page of report draws the part of the time that is zoomed to", "[n
     CHECK(lines.at(3).substr(5) == lines.at(0).substr(3));  // behind "again", "all"
 }
 
-TEST_CASE("report draws PNG by rsvg-convert, and names it where it is missing", "[no-module]") {
+TEST_CASE("report draws PNG with rsvg-convert, and names it if it is missing", "[no-module]") {
     const Recorded recorded;
     const std::string picture = recorded.tree.path("picture.png");
     const auto draw = [&](const std::string& path) {
@@ -228,7 +228,7 @@ TEST_CASE("report draws no other formats", "[no-module]") {
     tool_fails("report --plot /tmp/x.jpg " + Recorded().path, {"/tmp/x.jpg", ".svg", ".png"});
 }
 
-TEST_CASE("report shows the chosen figures only", "[no-module]") {
+TEST_CASE("report shows only the selected figures", "[no-module]") {
     const Recorded recorded;
     std::vector<std::string> names;
     for (const auto& line : report(recorded, "--figure lateness,IPC"))
@@ -296,7 +296,7 @@ TEST_CASE("report finds the phases of a recording, with the means of each figure
     CHECK_THAT(run(""), ContainsSubstring("phase 2       0.300000 s  1.000000 s  cycles "));
 }
 
-TEST_CASE("Phases are where the level of a series changes, and nowhere else", "[no-module]") {
+TEST_CASE("A phase begins only where the level of a series changes", "[no-module]") {
     std::mt19937 random(1);  // NOLINT(cert-msc51-cpp): the same each time
     std::normal_distribution<double> noise(0, 1);
     const auto series = [&](std::vector<std::pair<std::size_t, double>> parts, double deviation) {
@@ -328,7 +328,7 @@ TEST_CASE("Phases are where the level of a series changes, and nowhere else", "[
     CHECK(found_in_noise <= 5);
 }
 
-TEST_CASE("The timer that samples without the module is not shown, and its losses are",
+TEST_CASE("Without the module, report shows the losses of the sampling timer, but not the timer",
           "[no-module]") {
     const metagroup::test::TempTree tree;
     metagroup::test::SyntheticStream stream{};
@@ -356,7 +356,7 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
                    ContainsSubstring("<path fill=\"#fde725\" d=\"M0 1h24v1h-24z\"/>"));
 }
 
-TEST_CASE("report refuses a recording that has no events but timers", "[no-module]") {
+TEST_CASE("report refuses a recording whose only events are timers", "[no-module]") {
     const metagroup::test::TempTree tree;
     metagroup::test::PerfDataBuilder file;
     file.event({1}).attr.watermark = 1;
@@ -370,7 +370,7 @@ TEST_CASE("report refuses a recording that has no events but timers", "[no-modul
         tool_fails("report " + options + path, {path, "no events but timers"});
 }
 
-TEST_CASE("report says what it leaves out of a recording", "[no-module]") {
+TEST_CASE("report lists what it leaves out of a recording", "[no-module]") {
     const metagroup::test::TempTree tree;
     metagroup::test::PerfDataBuilder file;
     file.event({1});
@@ -385,7 +385,8 @@ TEST_CASE("report says what it leaves out of a recording", "[no-module]") {
                          ContainsSubstring("\"counter-value\":48000"));
 }
 
-TEST_CASE("report needs little memory for a small file, whatever its header says", "[no-module]") {
+TEST_CASE("report needs little memory for a small file, whatever its header contains",
+          "[no-module]") {
     const metagroup::test::TempTree tree;
     const std::string path = tree.path("recording");
     metagroup::test::PerfDataBuilder file;

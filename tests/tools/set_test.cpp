@@ -30,7 +30,7 @@ nlohmann::json info_set(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("A published set excludes what it has itself") {
+TEST_CASE("--set excludes options that the published set determines") {
     for (const char* option : {"-e cpu-clock", "-C 0", "-a", "-G /", "--origin groups"})
         for (const char* subcommand : {"stat", "top", "record", "export"})
             tool_fails(std::string(subcommand) + " --set web " + option, {"--set", "excludes"});
@@ -45,7 +45,7 @@ TEST_CASE("A published set needs the module", "[no-module]") {
                {"only the module has sets"});
 }
 
-TEST_CASE("Wrong words after set are named") {
+TEST_CASE("Invalid words after set are named") {
     tool_fails("set", {"subcommand"});
     tool_fails("set lst", {"set: unknown subcommand \"lst\"", "\"list\""});
     tool_fails("set create web --mod 1", {"set create: unknown option \"--mod\"", "\"--mode\""});
@@ -59,7 +59,7 @@ TEST_CASE("Without published sets the list is empty", "[no-module]") {
     CHECK(tool_output("set list --json").empty());
 }
 
-TEST_CASE("stat says that it counts a set", "[module]") {
+TEST_CASE("stat reports that it counts a set", "[module]") {
     CHECK_THAT(run_tool("stat -e '{cpu-clock,page-faults}' --origin set --timeout 10ms").text,
                ContainsSubstring("sweeps by module (set)"));
     CHECK_THAT(run_tool("stat -e '{cpu-clock,page-faults}' --timeout 10ms").text,

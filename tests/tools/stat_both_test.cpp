@@ -112,11 +112,11 @@ TEST_CASE("The means of stat -r and perf stat -r are the same", "[no-module]") {
     Both("-r 3 ", "", 0, 1, "sleep 0.4").compare(0.25);
 }
 
-TEST_CASE("stat -D and perf stat -D leave out the same", "[no-module]") {
+TEST_CASE("stat -D and perf stat -D exclude the same time", "[no-module]") {
     Both("-D 500 ").compare(0.25);
 }
 
-TEST_CASE("stat -G and perf stat -G count the same of a cgroup", "[no-module]") {
+TEST_CASE("stat -G and perf stat -G count the same for a cgroup", "[no-module]") {
     const std::string unified = "/sys/fs/cgroup/unified";
     const std::string root = std::filesystem::exists(unified) ? unified : "/sys/fs/cgroup";
     const std::string group = root + "/metagroup_both";

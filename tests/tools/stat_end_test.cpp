@@ -89,7 +89,8 @@ class Background {
 
 }  // namespace
 
-TEST_CASE("A timeout ends stat and its command, whose end is not part of the elapsed time") {
+TEST_CASE(
+    "A timeout ends stat and its command, and the elapsed time excludes the end of the command") {
     const auto start = Clock::now();
     const Outcome outcome = count_clock("--timeout 300ms -- " + kLong);
     CHECK(Clock::now() - start < kInTime);
@@ -97,7 +98,7 @@ TEST_CASE("A timeout ends stat and its command, whose end is not part of the ela
     CHECK_THAT(outcome.text, ContainsSubstring("seconds time elapsed"));
 }
 
-TEST_CASE("stat --count ends the command, too") {
+TEST_CASE("stat --count also ends the command") {
     const auto start = Clock::now();
     const Outcome outcome = count_clock("-I 50ms --count 2 -x , -- " + kLong);
     CHECK(Clock::now() - start < kInTime);
@@ -136,13 +137,13 @@ TEST_CASE("A command that ignores SIGTERM is killed") {
     CHECK(outcome.status == 128 + SIGKILL);
 }
 
-TEST_CASE("A stopped command is ended, too") {
+TEST_CASE("A stopped command is also ended") {
     const auto start = Clock::now();
     CHECK(count_clock("--timeout 500ms -- sh -c 'kill -STOP $$'").status == 128 + SIGTERM);
     CHECK(Clock::now() - start < kInTime);
 }
 
-TEST_CASE("An output that cannot be written ends the command") {
+TEST_CASE("A write error of stat ends the command") {
     const auto start = Clock::now();
     CHECK(count_clock("-I 50ms -o /dev/full -- " + kLong).status == kFailure);
     const Outcome piped =
@@ -182,14 +183,14 @@ TEST_CASE("stat returns the command's status even if its parent ignores SIGCHLD"
               .status == 7);
 }
 
-TEST_CASE("A command that ignores SIGHUP, as by nohup, is not ended by it") {
+TEST_CASE("A command that ignores SIGHUP, as with nohup, is not ended by it") {
     const Outcome outcome = run_program("trap '' HUP; exec " METAGROUP_TOOL
                                         " stat -e cpu-clock -o /dev/null -- sh -c "
                                         "'kill -HUP $PPID; sleep 0.2; exit 7'");
     CHECK(outcome.status == 7);
 }
 
-TEST_CASE("A command that ends before -D does is not counted, and ends stat") {
+TEST_CASE("A command that ends before the delay of -D is not counted, and ends stat") {
     for (const std::string intervals : {"", "-I 100 "}) {
         const auto start = Clock::now();
         const Outcome outcome = count_clock("-D 10s " + intervals + "-j -- sh -c 'exit 3'");
@@ -205,7 +206,7 @@ TEST_CASE("An interrupt during -D ends stat") {
     CHECK(stat.end() == 128 + SIGTERM);
 }
 
-TEST_CASE("A run that an interrupt cuts short is not part of the mean") {
+TEST_CASE("The mean excludes a run that was interrupted") {
     const Outcome outcome = run_program(
         "rm -f again; trap '' INT; exec " METAGROUP_TOOL
         " stat -e cpu-clock -r 5 -j -- sh -c 'if [ -e again ]; then rm again; kill -INT $PPID; "
@@ -216,14 +217,14 @@ TEST_CASE("A run that an interrupt cuts short is not part of the mean") {
     CHECK_FALSE(line.contains("variance"));
 }
 
-TEST_CASE("An interval that its command ends is printed with its own time") {
+TEST_CASE("An interval that the end of the command cuts short is printed with its own time") {
     const auto ends = interval_ends(count_clock("-I 10s -x , -- true").text);
     REQUIRE(ends.size() == 1);
     CHECK(ends[0] > 0);
     CHECK(ends[0] < 10);
 }
 
-TEST_CASE("A timeout ends an interval early, and adds none where one ends") {
+TEST_CASE("A timeout ends an interval early, and adds none if it coincides with the end of one") {
     const auto early = interval_ends(count_clock("-I 500ms --timeout 1200ms -x ,").text);
     REQUIRE(early.size() == 3);
     CHECK(early[1] >= 1.0);

@@ -131,7 +131,7 @@ TEST_CASE("One parser reads the JSON of a newer perf stat as well", "[no-module]
     check_json(newer_perf());
 }
 
-TEST_CASE("stat takes -a and several -e") {
+TEST_CASE("stat accepts -a and several -e") {
     const auto lines = rows_of(tool_output("stat -a -e dummy -e cpu-clock -x, --timeout 10ms"));
     REQUIRE(lines.size() == 2);
     CHECK(lines[0][2] == "dummy");
@@ -165,12 +165,12 @@ TEST_CASE("The deviation of a mean is that of its runs divided by the root of th
     CHECK(mean.deviation() == Catch::Approx(2 / std::sqrt(3)));
 }
 
-TEST_CASE("stat -D leaves out the beginning of the command") {
+TEST_CASE("stat -D excludes the beginning of the command") {
     const auto lines = json_lines(tool_output("stat -D 300 -j -e cpu-clock -- sleep 0.4"));
     CHECK(lines.at(0).at("elapsed").get<double>() < 0.3);
 }
 
-TEST_CASE("stat --append keeps what the file has") {
+TEST_CASE("stat --append keeps the contents of the file") {
     const metagroup::test::TempTree tree;
     const std::string stat = "stat -e dummy -x, --timeout 10ms -o " + tree.path("csv");
     tool_output(stat);
@@ -180,7 +180,7 @@ TEST_CASE("stat --append keeps what the file has") {
     tool_fails("stat -e dummy --append --timeout 10ms", {"--append requires --output"});
 }
 
-TEST_CASE("The others are counted if an event is not supported") {
+TEST_CASE("If one event is not supported, the others are counted") {
     // No machine has all of them.
     const auto lines = rows_of(tool_output("stat -ddd -e dummy -x, --timeout 10ms"));
     REQUIRE(lines.size() == 13);

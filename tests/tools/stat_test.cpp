@@ -53,7 +53,7 @@ TEST_CASE("stat returns the command's exit status") {
     CHECK(run_tool("stat -e cpu-clock -- sh -c 'kill -9 $$'").status == 128 + 9);
 }
 
-TEST_CASE("stat names a command that cannot be run, with the statuses of env(1)") {
+TEST_CASE("stat names a command that cannot be run, and exits with the status of env(1)") {
     const Outcome missing = run_tool("stat -e cpu-clock -- /no/such/program");
     CHECK(missing.status == 127);
     CHECK_THAT(missing.text,
@@ -64,7 +64,7 @@ TEST_CASE("stat names a command that cannot be run, with the statuses of env(1)"
                ContainsSubstring("/etc/passwd") && ContainsSubstring("Permission denied"));
 }
 
-TEST_CASE("stat runs a script without a line #! by a shell, with its arguments") {
+TEST_CASE("stat runs a script without a #! line in a shell, with its arguments") {
     metagroup::test::TempTree tree;
     tree.file("script", "echo \"$1 of $2\"; exit 3\n");
     std::filesystem::permissions(tree.path("script"), std::filesystem::perms::owner_all);
@@ -90,7 +90,7 @@ TEST_CASE("stat prints one block for each interval") {
     CHECK(std::stod(lines[1]) < std::stod(lines[2]));
 }
 
-TEST_CASE("Intervals have an absolute start") {
+TEST_CASE("The absolute start time of intervals is printed") {
     CHECK_THAT(tool_output("stat -e dummy -I 10ms --count 1"), ContainsSubstring("# started on "));
     const auto now = [] {
         return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch())
@@ -102,7 +102,7 @@ TEST_CASE("Intervals have an absolute start") {
     CHECK(started <= now());
 }
 
-TEST_CASE("A bare number of an interval is milliseconds") {
+TEST_CASE("An interval without a unit is in milliseconds") {
     const double seconds = stat_lines("-I 50 --count 1").at(0).at("interval");
     CHECK(seconds >= 0.05);
     CHECK(seconds < 5);
@@ -145,13 +145,13 @@ TEST_CASE("stat fails if it cannot write its file") {
     tool_fails("stat -e cpu-clock --timeout 10ms -o /dev/full", {"/dev/full", "No space left"});
 }
 
-TEST_CASE("stat writes to a file and nothing else") {
+TEST_CASE("stat writes only to the file if one is given") {
     const metagroup::test::TempTree tree;
     CHECK(tool_output("stat -e cpu-clock --timeout 10ms -x , -o " + tree.path("csv")).empty());
     CHECK(std::filesystem::file_size(tree.path("csv")) > 0);
 }
 
-TEST_CASE("stat suggests events near an unknown one") {
+TEST_CASE("stat suggests events similar to an unknown one") {
     tool_fails("stat -e cpu-clok --timeout 10ms", {"cpu-clock"});
 }
 
@@ -160,12 +160,13 @@ TEST_CASE("stat names a CPU that does not exist") {
                {"this machine has no CPU 9999 (online: ", "leave it out"});
 }
 
-TEST_CASE("Without the module stat reads by per_fd, and --backend module fails", "[no-module]") {
+TEST_CASE("Without the module, stat uses the per_fd backend, and --backend module fails",
+          "[no-module]") {
     tool_fails("stat -e cpu-clock --backend=module --timeout 10ms", {"perf_metagroup"});
     CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms").text, ContainsSubstring("by per_fd"));
 }
 
-TEST_CASE("With the module stat reads by it", "[module]") {
+TEST_CASE("stat reads through the module if it is loaded", "[module]") {
     CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms").text, ContainsSubstring("by module"));
     CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms --backend=perfd").text,
                ContainsSubstring("by per_fd"));
@@ -193,7 +194,7 @@ TEST_CASE("Text with the separator in it is quoted, so that all lines have the s
                ContainsSubstring("\"<not supported>\""));
 }
 
-TEST_CASE("The distributions of report have fields as its counts") {
+TEST_CASE("The distributions of report have the same fields as its counts") {
     const Recorded recorded;
     const std::string text = tool_output("report -x '\\t' " + recorded.path);
     CHECK_THAT(text, ContainsSubstring("place\tcpus\tfigure\t") && !ContainsSubstring("\\t"));
@@ -213,7 +214,7 @@ TEST_CASE("The keys of stat's JSON do not change") {
     CHECK(first_line("-j -A --timeout 10ms") == R"({"elapsed":N,"cpu":"0",)" + rest);
 }
 
-TEST_CASE("stat reads short intervals by a stream, and others by sweeps", "[module]") {
+TEST_CASE("stat reads short intervals from a stream, and others with sweeps", "[module]") {
     const auto deadlines = [](const std::string& options) {
         return stat_lines(options).back().at("self").at("deadlines").get<int>();
     };
@@ -236,12 +237,12 @@ TEST_CASE("The intervals of a stream end at its deadlines", "[module]") {
     }
 }
 
-TEST_CASE("A stream's last interval ends with counting", "[module]") {
+TEST_CASE("The last interval of a stream ends when counting ends", "[module]") {
     const auto lines = stat_lines("-I 5ms --timeout 203ms");
     CHECK(lines.at(lines.size() - 2).at("interval").get<double>() > 0.203);
 }
 
-TEST_CASE("The intervals of a stream and its last one add up to all counts", "[module]") {
+TEST_CASE("The intervals of a stream, including the last one, add up to all counts", "[module]") {
     MetaGroup group = MetaGroup::open(
         {.groups = metagroup::parse_events("{cpu-clock,context-switches},page-faults"),
          .cpus = metagroup::CpuList::online()});
@@ -280,12 +281,12 @@ TEST_CASE("The intervals of a stream and its last one add up to all counts", "[m
     }
 }
 
-TEST_CASE("Without the module stat --method stream fails, and names the reason", "[no-module]") {
+TEST_CASE("Without the module, stat --method stream fails with the reason", "[no-module]") {
     tool_fails("stat -e cpu-clock -I 1ms --method stream --timeout 10ms",
                {"--method stream", "perf_metagroup is not loaded"});
 }
 
-TEST_CASE("stat -G counts the tasks of the cgroup only", "[machine]") {
+TEST_CASE("stat -G counts only the tasks of the cgroup", "[machine]") {
     const Cgroup busy("metagroup_busy");
     const Cgroup empty("metagroup_empty");
     const std::string spin = " -- sh -c 'echo $$ >" + busy.procs() +
@@ -308,7 +309,7 @@ TEST_CASE("stat names a cgroup that does not exist", "[machine]") {
                    {'"' + name + '"', "/sys/fs/cgroup"});
 }
 
-TEST_CASE("A CPU that goes offline is no longer counted by stat, the others are", "[machine]") {
+TEST_CASE("stat stops counting a CPU that goes offline, but not the others", "[machine]") {
     const int last = metagroup::CpuList::online().cpus().back();
     if (last == 0) SKIP("needs two CPUs");
     const std::string online = "/sys/devices/system/cpu/cpu" + std::to_string(last) + "/online";
@@ -343,7 +344,7 @@ TEST_CASE("A CPU that goes offline is no longer counted by stat, the others are"
     }
 }
 
-TEST_CASE("stat names a CPU that groups do not count from then on", "[machine]") {
+TEST_CASE("stat names a CPU that groups no longer count", "[machine]") {
     const int last = metagroup::CpuList::online().cpus().back();
     if (last == 0) SKIP("needs two CPUs");
     const std::string number = std::to_string(last);
@@ -364,7 +365,8 @@ TEST_CASE("stat names a CPU that groups do not count from then on", "[machine]")
     }
 }
 
-TEST_CASE("A group larger than its PMU is not counted by stat, the others are", "[machine]") {
+TEST_CASE("stat does not count a group that is too large for its PMU, but counts the others",
+          "[machine]") {
     if (!std::filesystem::exists(kTestPmu)) SKIP("metagroup_testpmu is not loaded");
     for (const char* backend : {"module", "perfd"}) {
         const auto lines =
@@ -381,7 +383,7 @@ TEST_CASE("A group larger than its PMU is not counted by stat, the others are", 
                ContainsSubstring("<not counted>"));
 }
 
-TEST_CASE("Groups that take turns on their PMU are estimated by stat, with the part of the time",
+TEST_CASE("stat scales multiplexed groups, and shows for what part of the time they counted",
           "[machine]") {
     if (!std::filesystem::exists(kTestPmu)) SKIP("metagroup_testpmu is not loaded");
     for (const char* backend : {"module", "perfd"}) {

@@ -4,7 +4,7 @@
 #include "top/batch.hpp"
 #include "top/source.hpp"
 
-TEST_CASE("Plain lines have each value behind its name", "[no-module]") {
+TEST_CASE("In plain lines each value follows its name", "[no-module]") {
     using metagroup::CpuList;
     tool::Model shown({{"CPU0", CpuList({0})}, {"CPU1", CpuList({1})}, {"CPU2", CpuList({2})}},
                       {{"cycles", "/s"}, {"IPC", ""}});
@@ -29,14 +29,14 @@ TEST_CASE("top --batch prints plain lines without a terminal, and ends after -n 
     CHECK(std::ranges::all_of(text, [](char c) { return c == '\n' || (c >= ' ' && c <= '~'); }));
 }
 
-TEST_CASE("top --filter prints only rows that fit, and refuses what fits none") {
+TEST_CASE("top --filter prints only matching rows, and refuses a filter that matches none") {
     const std::string text = tool_output("top -b -n 1 -d 0.1 -e cpu-clock --filter CPU0");
     CHECK_THAT(text, ContainsSubstring("CPU0: ") && ContainsSubstring("total: ") &&
                          !ContainsSubstring("CPU1: "));
     tool_fails("top -b -n 1 -e cpu-clock --filter rack", {"--filter rack", "CPU0"});
 }
 
-TEST_CASE("top -M has a column for the metric in the place of its events") {
+TEST_CASE("top -M has a column for the metric in place of its events") {
     metagroup::test::TempTree tree;
     tree.file("mine.json", R"([{"MetricName": "clocks_per_clock", "ScaleUnit": "100%",
         "MetricExpr": "task\\-clock / cpu\\-clock"}])");

@@ -80,7 +80,7 @@ int milliseconds_since(std::chrono::steady_clock::time_point start) {
 
 }  // namespace
 
-TEST_CASE("A history has the newest values, and not the oldest", "[no-module]") {
+TEST_CASE("A history keeps the newest values, not the oldest", "[no-module]") {
     History history;
     CHECK_FALSE(history.ago(0));
     for (std::size_t i = 0; i <= History::kLength; ++i)
@@ -108,7 +108,7 @@ TEST_CASE("A graph has the newest value on the right", "[no-module]") {
     CHECK(tool::graph(history, 4, 100, false) == " _=#");
 }
 
-TEST_CASE("In a graph small values differ from zero, and unknown ones are blank", "[no-module]") {
+TEST_CASE("In a graph small values differ from zero, and unknown values are blank", "[no-module]") {
     History history;
     history.add(1);
     history.add({});
@@ -117,7 +117,7 @@ TEST_CASE("In a graph small values differ from zero, and unknown ones are blank"
     CHECK(tool::graph(history, 3, 0, false) == "_ _");
 }
 
-TEST_CASE("Places are in their own order at first", "[no-module]") {
+TEST_CASE("Rows are in their original order until they are sorted", "[no-module]") {
     Model shown = model();
     shown.update(example());
     CHECK(shown.order() == Order{0, 1, 2});
@@ -141,14 +141,15 @@ TEST_CASE("Unknown values are at the bottom in any order", "[no-module]") {
     CHECK(shown.order() == Order{0, 2, 1});
 }
 
-TEST_CASE("Places of the same value keep their order", "[no-module]") {
+TEST_CASE("Rows with the same value keep their order", "[no-module]") {
     Model shown = model();
     shown.update(update({{5}, {}, {5}, {}, {5}, {}, {15}, {}}));
     shown.sort_by(1);
     CHECK(shown.order() == Order{0, 1, 2});
 }
 
-TEST_CASE("Sorting goes from column to column and stays at the ends", "[no-module]") {
+TEST_CASE("The sort column moves from column to column, and stops at the first and the last",
+          "[no-module]") {
     Model shown = model();
     shown.sort_left();
     CHECK(shown.sorted_by() == Model::kByPlace);
@@ -160,7 +161,7 @@ TEST_CASE("Sorting goes from column to column and stays at the ends", "[no-modul
     CHECK(shown.descending());
 }
 
-TEST_CASE("New values are sorted again", "[no-module]") {
+TEST_CASE("Rows are sorted again when values change", "[no-module]") {
     Model shown = model();
     shown.sort_by(1);
     shown.update(example());
@@ -170,14 +171,14 @@ TEST_CASE("New values are sorted again", "[no-module]") {
     CHECK(shown.cell(shown.total(), 0).value == 6);
 }
 
-TEST_CASE("Rows of a column share its peak, without the total", "[no-module]") {
+TEST_CASE("All rows of a column except the total share its peak", "[no-module]") {
     Model shown = model();
     shown.update(example());
     CHECK(shown.peak(0, 4) == 30);
     CHECK(shown.peak(1, 4) == 1.5);
 }
 
-TEST_CASE("A filter leaves rows by CPUs or by a part of the name", "[no-module]") {
+TEST_CASE("A filter selects rows by CPUs or by a part of the name", "[no-module]") {
     Model shown = model();
     shown.update(example());
     const auto [text, rows] = GENERATE(table<std::string, Order>({{"", {0, 1, 2}},
@@ -192,7 +193,7 @@ TEST_CASE("A filter leaves rows by CPUs or by a part of the name", "[no-module]"
     CHECK(shown.cell(shown.total(), 0).value == 60);
 }
 
-TEST_CASE("A filter by CPUs finds the row that they are folded to", "[no-module]") {
+TEST_CASE("A filter by CPUs selects the row that they are folded into", "[no-module]") {
     Model shown = model();
     shown.filter("3");
     shown.sort_by(1);
@@ -202,7 +203,7 @@ TEST_CASE("A filter by CPUs finds the row that they are folded to", "[no-module]
     CHECK_FALSE(shown.cell(1, 0).value);
 }
 
-TEST_CASE("Rows are folded from CPUs on, and come back to them") {
+TEST_CASE("Folding starts with CPUs, and finally returns to them") {
     Sampler sampler(counting("cpu-clock"), AggrMode::cpu);
     const std::string first = sampler.places().front().name;
     REQUIRE(sampler.fold());
@@ -219,7 +220,7 @@ TEST_CASE("Rows are folded from CPUs on, and come back to them") {
     CHECK(sampler.places().front().name == first);
 }
 
-TEST_CASE("Columns share the width, and those that do not fit are left out", "[no-module]") {
+TEST_CASE("Columns share the width, and columns that do not fit are left out", "[no-module]") {
     const Layout all(75, 4, 0, 0);
     CHECK(all.shown == 4);
     CHECK(all.shown * (all.width() + Layout::kGap) <= 75);
@@ -228,14 +229,14 @@ TEST_CASE("Columns share the width, and those that do not fit are left out", "[n
     CHECK(some.shown * (some.width() + Layout::kGap) <= 75);
 }
 
-TEST_CASE("The wanted column is shown", "[no-module]") {
+TEST_CASE("The selected column is shown", "[no-module]") {
     CHECK(Layout(75, 9, 0, 7).first == 3);
     CHECK(Layout(75, 9, 3, 1).first == 1);
     CHECK(Layout(75, 9, 3, 5).first == 3);
     CHECK(Layout(200, 9, 3, 8).first == 0);
 }
 
-TEST_CASE("A narrow screen has a number without graph, or no column", "[no-module]") {
+TEST_CASE("A narrow screen has numbers without graphs, or no columns", "[no-module]") {
     CHECK(Layout(10, 3, 0, 0).shown == 1);
     CHECK(Layout(10, 3, 0, 2).first == 2);
     CHECK(Layout(5, 3, 0, 0).shown == 0);
@@ -243,7 +244,7 @@ TEST_CASE("A narrow screen has a number without graph, or no column", "[no-modul
     CHECK(Layout(80, 0, 0, 0).shown == 0);
 }
 
-TEST_CASE("Scrolling ends where the window is full", "[no-module]") {
+TEST_CASE("Scrolling stops when the last row is visible", "[no-module]") {
     CHECK(tool::scroll_to(5, 100, 20) == 5);
     CHECK(tool::scroll_to(95, 100, 20) == 80);
     CHECK(tool::scroll_to(3, 10, 20) == 0);
@@ -259,7 +260,7 @@ TEST_CASE("Intervals go up and down in steps, within bounds", "[no-module]") {
     CHECK(tool::longer(tool::kLongestInterval) == tool::kLongestInterval);
 }
 
-TEST_CASE("The clock of a CPU runs at one second per second") {
+TEST_CASE("The clock of a CPU counts one second per second") {
     Sampler sampler(counting("cpu-clock,page-faults"), AggrMode::cpu);
     std::this_thread::sleep_for(50ms);
     const Update& update = *sampler.sample();
@@ -278,7 +279,7 @@ TEST_CASE("Columns are events with their units, then ratios") {
     CHECK(series[1].unit == "/s");
 }
 
-TEST_CASE("A ratio is a column of its own", "[module]") {
+TEST_CASE("A ratio has its own column", "[module]") {
     if (!std::filesystem::exists("/sys/bus/event_source/devices/armv8_pmuv3") &&
         !std::filesystem::exists("/sys/bus/event_source/devices/cpu"))
         SKIP("no PMU counts cycles here");
@@ -311,7 +312,7 @@ TEST_CASE("A CPU that goes offline is marked, and counts again when it is back",
     }));
 }
 
-TEST_CASE("top reads short intervals by a stream, in batches", "[module]") {
+TEST_CASE("top reads short intervals from a stream, in batches", "[module]") {
     Sampler sampler(counting("cpu-clock"), AggrMode::cpu, "auto");
     CHECK(sampler.restart(20ms) == 20ms);
     CHECK_FALSE(sampler.has_batches());
@@ -328,7 +329,7 @@ TEST_CASE("top reads short intervals by a stream, in batches", "[module]") {
     CHECK(updates <= milliseconds_since(start) + 1);
 }
 
-TEST_CASE("After a pause top has only intervals from then on", "[module]") {
+TEST_CASE("After a pause, top shows only intervals that begin later", "[module]") {
     Sampler sampler(counting("cpu-clock"), AggrMode::cpu, "stream");
     sampler.restart(1ms);
     sampler.pause();
@@ -355,14 +356,14 @@ TEST_CASE("A CPU on which a cgroup does not run is not marked as offline", "[mac
     }
 }
 
-TEST_CASE("top ends when its terminal is gone") {
+TEST_CASE("top exits when its terminal is closed") {
     Pty terminal(top());
     REQUIRE(terminal.shows("cpu-clock"));
     terminal.hang_up();
     CHECK(terminal.end().has_value());
 }
 
-TEST_CASE("top --count ends after as many updates") {
+TEST_CASE("top --count exits after that number of updates") {
     Pty terminal(top({"--count", "2"}));
     CHECK(terminal.end() == 0);
     CHECK(terminal.wrote("cpu-clock"));
@@ -387,7 +388,7 @@ TEST_CASE("Graphs are ASCII in an ASCII locale") {
     CHECK(terminal.wrote("#") == !utf8);
 }
 
-TEST_CASE("top without a terminal points to plain lines and to stat") {
+TEST_CASE("Without a terminal, top refers to plain lines and to stat") {
     tool_fails("top -e cpu-clock </dev/null", {"--batch", "metagroup stat"});
 }
 
@@ -399,14 +400,14 @@ TEST_CASE("top refuses invalid options") {
     tool_fails("top --method guess", {"guess not in {"});
 }
 
-TEST_CASE("Without the module top --method stream fails, and names the reason", "[no-module]") {
+TEST_CASE("Without the module, top --method stream fails with the reason", "[no-module]") {
     Pty terminal(top({"--method", "stream"}));
     CHECK(terminal.end() == kFailure);
     CHECK_THAT(terminal.screen(), ContainsSubstring("--method stream") &&
                                       ContainsSubstring("perf_metagroup is not loaded"));
 }
 
-TEST_CASE("top marks a CPU that is offline, and from then on", "[module]") {
+TEST_CASE("top marks a CPU that is offline at the start or goes offline later", "[module]") {
     if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
     Pty terminal(top());
     REQUIRE(terminal.shows("CPU1"));
@@ -416,7 +417,7 @@ TEST_CASE("top marks a CPU that is offline, and from then on", "[module]") {
     CHECK(terminal.shows("CPU1*"));
 }
 
-TEST_CASE("With the module top reads by it, short intervals by a stream", "[module]") {
+TEST_CASE("With the module, top reads through it, and short intervals from a stream", "[module]") {
     const bool is_short = GENERATE(false, true);
     Pty terminal(top({}, is_short ? "1ms" : "0.1"));
     CHECK(terminal.shows(is_short ? "module | stream" : "module | sweep"));

@@ -180,7 +180,7 @@ class Service {
 
 }  // namespace
 
-TEST_CASE("The units publish a set, serve it with the rights of a group alone, and end it",
+TEST_CASE("The systemd units publish a set, serve it with only a group's rights, and remove it",
           "[module]") {
     if ((metagroup::Device::open().info().features & PERF_METAGROUP_FEATURE_NAME) == 0)
         SKIP("the module has no names of sets");

@@ -28,7 +28,7 @@ void refuse(int bad, long error, unsigned reason) {
 
 }  // namespace
 
-TEST_CASE("Numbers of members begin at 0 and rise in attach order") {
+TEST_CASE("Numbers of members start at 0 and increase in attach order") {
     const auto groups = open_everywhere(0, 1);
     const Meta meta;
     perf_metagroup_attach out{};
@@ -42,7 +42,7 @@ TEST_CASE("Numbers of members begin at 0 and rise in attach order") {
     REQUIRE(meta.info().cpus == 2);
 }
 
-TEST_CASE("A file that is no perf event cannot be attached") {
+TEST_CASE("A file that is not a perf event cannot be attached") {
     const Fd event(::eventfd(0, 0)), null(::open("/dev/null", O_RDONLY));
     const Meta inner;
     for (const int fd : {event.get(), null.get(), inner.fd()})
@@ -79,7 +79,7 @@ TEST_CASE("A group cannot be attached twice in one call") {
     REQUIRE(meta.info().members == 0);
 }
 
-TEST_CASE("A group belongs to one meta-group at most, also through a duplicate descriptor") {
+TEST_CASE("A group belongs to at most one meta-group, even through a duplicate descriptor") {
     const EventGroup group = open_group(0, 0, 1);
     const Fd duplicate(::dup(group.leader()));
     const Meta owner, other;
@@ -148,7 +148,7 @@ TEST_CASE("Closing a meta-group releases its members") {
     REQUIRE(Meta().attach(group) == 0);
 }
 
-TEST_CASE("An ATTACH of no descriptor or of too many is refused and names none") {
+TEST_CASE("ATTACH of no descriptor or of too many is refused and names none") {
     const Meta meta;
     perf_metagroup_attach out{};
     REQUIRE(meta.attach(std::span<const int>(), &out) == -EINVAL);
@@ -202,7 +202,7 @@ TEST_CASE("An array of descriptors that cannot be read is refused") {
     REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_ATTACH, &arg) == -EFAULT);
 }
 
-TEST_CASE("An answer that cannot be written is EFAULT and nothing is attached") {
+TEST_CASE("ATTACH fails with EFAULT and attaches nothing if its result cannot be written") {
     const EventGroup group = open_group(0, 0, 1);
     const int fd = GENERATE_REF(group.leader(), -1);
     const Meta meta;
@@ -219,7 +219,7 @@ TEST_CASE("An answer that cannot be written is EFAULT and nothing is attached") 
     ::munmap(page, 4096);
 }
 
-TEST_CASE("An ATTACH whose answer cannot be written ends while a reader holds the meta-group") {
+TEST_CASE("An ATTACH whose result cannot be written returns while a reader holds the meta-group") {
     if (!SlowPage::available()) SKIP("this kernel has no userfaultfd");
     const EventGroup member = open_group(0, 0, 1);
     const EventGroup group = open_group(0, 0, 1);
@@ -259,7 +259,7 @@ TEST_CASE("An ATTACH whose answer cannot be written ends while a reader holds th
     REQUIRE(Meta().attach(group) == 0);
 }
 
-TEST_CASE("Members go on when the caller has closed their descriptors") {
+TEST_CASE("Members keep counting after the caller has closed their descriptors") {
     auto [groups, meta] = attached(open_everywhere(0, 1));
     groups.clear();
     const Bytes first = meta.read();
@@ -283,7 +283,7 @@ TEST_CASE("There may be more members than open files") {
     ::setrlimit(RLIMIT_NOFILE, &files);
 }
 
-TEST_CASE("Groups of an ATTACH that fails can be attached at once") {
+TEST_CASE("Groups of a failed ATTACH can be attached at once") {
     const auto groups = open_in_turn(64, 0);
     const auto leaders = leaders_of(groups);
     const Meta owner(groups.back());

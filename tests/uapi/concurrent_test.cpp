@@ -258,7 +258,7 @@ TEST_CASE_METHOD(NeedsQuiet,
     REQUIRE(busy > 0);
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "A reset of members of CPUs that become idle at once is not lost") {
+TEST_CASE_METHOD(NeedsQuiet, "A reset of members is not lost if their CPUs become idle at once") {
     const QuietGroups quiet(2);
     const OnFirstCpu here;
     const auto cpus = online_cpus();

@@ -54,7 +54,7 @@ bool is_between(std::uint64_t time, std::uint64_t least, std::uint64_t most) {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsSets, "STOP of all CPUs keeps what all sets show, until START") {
+TEST_CASE_METHOD(NeedsSets, "STOP of all CPUs freezes the counts of all sets until START") {
     const ControlWorld world;
     const auto before = monotonic_ns();
     const auto stop = world.control(PERF_METAGROUP_STOP);
@@ -90,7 +90,7 @@ TEST_CASE_METHOD(NeedsSets, "STOP of all CPUs keeps what all sets show, until ST
     }
 }
 
-TEST_CASE_METHOD(NeedsSets, "The times of START and STOP are those for which a set counts") {
+TEST_CASE_METHOD(NeedsSets, "A set counts from the time of START to the time of STOP") {
     const ControlWorld world;
     world.control(PERF_METAGROUP_STOP);
     const auto before = world.frames();
@@ -125,7 +125,7 @@ TEST_CASE_METHOD(NeedsSets, "CONTROL of some CPUs leaves the others as they are"
     }
 }
 
-TEST_CASE_METHOD(NeedsSets, "RESET of a set that counts sets its counts to 0, and times go on") {
+TEST_CASE_METHOD(NeedsSets, "RESET of a running set sets its counts to 0, and its times continue") {
     const ControlWorld world;
     burn_ms(1);
     const auto before = world.frames();
@@ -141,7 +141,7 @@ TEST_CASE_METHOD(NeedsSets, "RESET of a set that counts sets its counts to 0, an
     }
 }
 
-TEST_CASE_METHOD(NeedsSets, "START and STOP of a set that is started or stopped change nothing") {
+TEST_CASE_METHOD(NeedsSets, "START of a started set and STOP of a stopped set change nothing") {
     const ControlWorld world;
     const auto before = world.frames();
     world.control(PERF_METAGROUP_START);
@@ -153,9 +153,8 @@ TEST_CASE_METHOD(NeedsSets, "START and STOP of a set that is started or stopped 
     REQUIRE(world.frames().back().payload == stopped.back().payload);
 }
 
-TEST_CASE_METHOD(
-    NeedsSetsAndQuiet,
-    "A read after RESET has no counts from before it, also of a CPU that is still idle") {
+TEST_CASE_METHOD(NeedsSetsAndQuiet,
+                 "A read after RESET has no earlier counts, even of a CPU that is still idle") {
     const IdleCpu idle;
     REQUIRE(open_set(idle.meta, {core_or_skip(0)}, {idle.cpu}) == 0);
     Bytes bytes = idle.meta.read();
@@ -192,7 +191,7 @@ TEST_CASE_METHOD(NeedsSets, "CONTROL without sets controls no member") {
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A set on a CPU that is offline is controlled as others are") {
+TEST_CASE_METHOD(NeedsSets, "A set on an offline CPU is controlled like others") {
     const ControlWorld world;
     const OfflineCpu offline(world.cpus.back());
     const auto index = world.cpus.size() - 1;
@@ -204,7 +203,7 @@ TEST_CASE_METHOD(NeedsSets, "A set on a CPU that is offline is controlled as oth
     REQUIRE(world.frames()[index].record.status == PERF_METAGROUP_OFFLINE);
 }
 
-TEST_CASE_METHOD(NeedsSets, "An argument of CONTROL that is not valid is refused") {
+TEST_CASE_METHOD(NeedsSets, "An invalid argument of CONTROL is refused") {
     const Meta meta;
     const __u64 mask = 1;
     perf_metagroup_control arg{};

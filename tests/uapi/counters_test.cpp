@@ -104,7 +104,7 @@ TEST_CASE("Running counters are read between two reads of their own", "[hardware
         require_between_own_reads(meta, groups);
 }
 
-TEST_CASE("Running counters and times advance from one read to the next, siblings' too",
+TEST_CASE("Running counters and times advance from one read to the next, including siblings",
           "[hardware]") {
     // No read(2) of a member in between, which would refresh what a sweep does not.
     const Kind kind = any_kind();
@@ -218,7 +218,7 @@ TEST_CASE("Scaled counts agree with those of a group that was never multiplexed"
     }
 }
 
-TEST_CASE("A pinned group for which no counter is left is in error", "[hardware]") {
+TEST_CASE("A pinned group is in error if no counter is left", "[hardware]") {
     const Kind kind = any_kind(testpmu);
     const int cpu = online_cpus().back();
     const auto groups = open_too_many_pinned(kind, cpu);
@@ -335,7 +335,7 @@ TEST_CASE("Instructions are counted", "[hardware]") {
     REQUIRE(twice < once * 22 / 10);
 }
 
-TEST_CASE("Hardware siblings of a software leader are read with it", "[hardware]") {
+TEST_CASE("Hardware siblings of a software leader are read with the leader", "[hardware]") {
     need_hardware();
     const auto cycles = hardware_event(PERF_COUNT_HW_CPU_CYCLES, kTimed);
     const auto groups =

@@ -19,7 +19,7 @@ TEST_CASE("A member whose CPU goes offline keeps the leader's last count, as rea
     REQUIRE(meta.member(gone.record.member).events == 1);
 }
 
-TEST_CASE("A member stays offline when its CPU is online again, and the others count") {
+TEST_CASE("A member stays offline when its CPU is online again, while the others count") {
     const auto [groups, meta] = attached(open_everywhere(kTimed, 1));
     OfflineCpu offline(online_cpus().back());
     read_framed(meta);
@@ -35,7 +35,7 @@ TEST_CASE("A member stays offline when its CPU is online again, and the others c
     REQUIRE(read_framed(meta).frames.back().record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("A group whose CPU is offline already can be attached and read") {
+TEST_CASE("A group whose CPU is already offline can be attached and read") {
     const EventGroup group = open_group(online_cpus().back(), kTimed, 2);
     const OfflineCpu offline(online_cpus().back());
     const Meta meta(group);
@@ -43,7 +43,7 @@ TEST_CASE("A group whose CPU is offline already can be attached and read") {
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OFFLINE);
 }
 
-TEST_CASE("A group that was moved before its CPU goes offline reads as its own read") {
+TEST_CASE("A group that was moved before its CPU goes offline reads the same as its own read") {
     const auto attr = testpmu_or_skip(kTimed | PERF_FORMAT_ID);
     const int cpu = online_cpus().back();
     const EventGroup group = group_of(0, {attr, attr, attr});
@@ -218,7 +218,9 @@ TEST_CASE("Isolated CPUs are not interrupted until the mode is left", "[isolated
         require_interrupted(world.meta, cpu);
 }
 
-TEST_CASE("A reader on an isolated CPU reads the members there, and no others", "[isolated]") {
+TEST_CASE(
+    "A reader on an isolated CPU reads the members there, but not those of other isolated CPUs",
+    "[isolated]") {
     const IsolatedWorld world(false);
     const int here = *world.isolated.begin();
     run_on(here);
@@ -269,7 +271,7 @@ TEST_CASE("Members of isolated CPUs that another CPU can read are read, without 
     REQUIRE(frames[2].payload == off.read());
 }
 
-TEST_CASE("A member of an isolated CPU is skipped while it runs, and read when it does not",
+TEST_CASE("A member of an isolated CPU is skipped while it counts, and read while it does not",
           "[isolated]") {
     const IsolatedWorld world(false);
     const auto index = static_cast<std::size_t>(

@@ -69,7 +69,7 @@ std::vector<Line> trace() {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsSets, "Another module reads the counters of all CPUs by one call") {
+TEST_CASE_METHOD(NeedsSets, "Another module reads the counters of all CPUs with one call") {
     const Consumer consumer;
     std::map<int, std::uint64_t> clocks;
     for (const Line& line : trace())

@@ -131,7 +131,7 @@ FaultWorld grown(std::vector<EventGroup>& groups) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Faults, "Open without memory fails, and the next one works", "[fault]") {
+TEST_CASE_METHOD(Faults, "Open without memory fails, and the next one succeeds", "[fault]") {
     Fd fd;
     const auto counts = fail_each(
         "open", [&] { return FaultWorld(groups, 1); },
@@ -153,7 +153,7 @@ TEST_CASE_METHOD(Faults, "Attach without memory attaches nothing", "[fault]") {
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE_METHOD(Faults, "DETACH succeeds, or it fails and changes nothing", "[fault]") {
+TEST_CASE_METHOD(Faults, "DETACH either succeeds or fails and changes nothing", "[fault]") {
     fail_each(
         "detach", [&] { return FaultWorld(groups, 3); },
         [](const FaultWorld& world) { return world.meta.detach(2); },
@@ -257,8 +257,7 @@ TEST_CASE_METHOD(Faults, "A stream without memory does not start, and the next o
     REQUIRE(counts.no_memory > 0);
 }
 
-TEST_CASE_METHOD(Faults, "A ring without memory is not mapped, and is when there is some",
-                 "[fault]") {
+TEST_CASE_METHOD(Faults, "A ring is mapped only when there is memory", "[fault]") {
     const NeedsStreams layer;
     perf_metagroup_stream arg{};
     void* at = MAP_FAILED;
@@ -312,8 +311,7 @@ TEST_CASE_METHOD(Faults, "A read that fails loses nothing, in both formats, of a
     }
 }
 
-TEST_CASE_METHOD(Faults, "A read for which a group has grown is right in spite of any fault",
-                 "[fault]") {
+TEST_CASE_METHOD(Faults, "A read after a group has grown is correct despite any fault", "[fault]") {
     Bytes buffer(64 * 1024);
     // More than is needed is allocated first, so that one fault does not fail the read.
     const auto counts = fail_each(
@@ -323,7 +321,8 @@ TEST_CASE_METHOD(Faults, "A read for which a group has grown is right in spite o
     REQUIRE(counts.no_memory == 0);
 }
 
-TEST_CASE_METHOD(Faults, "A group that has grown is stale without pages, and a later read is right",
+TEST_CASE_METHOD(Faults,
+                 "A group that has grown is stale without pages, and a later read is correct",
                  "[fault]") {
     Bytes buffer(64 * 1024);
     const FaultWorld world = grown(groups);

@@ -20,7 +20,7 @@ void in_three_threads(const Body& body) {
 
 }  // namespace
 
-TEST_CASE("The device is a character device of root alone") {
+TEST_CASE("The device is a character device that only root can access") {
     struct stat status {};
     REQUIRE(::stat(PERF_METAGROUP_DEVICE, &status) == 0);
     REQUIRE(S_ISCHR(status.st_mode));
@@ -48,7 +48,7 @@ TEST_CASE("The file can be neither written nor spliced") {
     ::close(pipe[1]);
 }
 
-TEST_CASE("readv reads each buffer by itself, and each must hold the whole snapshot") {
+TEST_CASE("readv reads each buffer separately, and each must hold the whole snapshot") {
     const auto [group, meta] = attached(open_group(0, 0, 1, true));
     std::array<char, 8> first{}, second{};
     const std::array<iovec, 2> both{{{first.data(), 8}, {second.data(), 8}}};

@@ -70,7 +70,7 @@ unsigned checked_generation(const Frame& frame) {
 }  // namespace
 
 TEST_CASE_METHOD(NeedsSets,
-                 "A set that follows counts on where it was when its CPU is online again") {
+                 "A set that follows continues its counts when its CPU is online again") {
     const Following set({clock_event(), faults(), clock_event()});
     const auto first = set.last_frame();
     REQUIRE(checked_generation(first) == 0);
@@ -111,7 +111,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(set.meta.member(0).generation == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A CPU that is offline joins a set that follows when it comes online") {
+TEST_CASE_METHOD(NeedsSets, "An offline CPU joins a set that follows when it comes online") {
     const auto all = online_cpus();
     const bool named = GENERATE(true, false);
     OfflineCpu offline(all.back());
@@ -135,7 +135,7 @@ TEST_CASE_METHOD(NeedsSets, "A CPU that is offline joins a set that follows when
     REQUIRE(now.enabled <= back.record.time - online);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A set that follows is opened on one CPU that is online, at least") {
+TEST_CASE_METHOD(NeedsSets, "A set that follows needs at least one online CPU") {
     const OfflineCpu offline(online_cpus().back());
     const Meta meta;
     SetRequest request({faults()}, {offline.cpu()});
@@ -144,7 +144,7 @@ TEST_CASE_METHOD(NeedsSets, "A set that follows is opened on one CPU that is onl
     REQUIRE(meta.info().members == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A set that is stopped follows, and stays stopped") {
+TEST_CASE_METHOD(NeedsSets, "A stopped set follows, and stays stopped") {
     const Following set({clock_event()});
     REQUIRE(set.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     const Frame stopped = set.last_frame();
@@ -165,7 +165,7 @@ TEST_CASE_METHOD(NeedsSets, "A set that is stopped follows, and stays stopped") 
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "A CPU where events cannot be opened anew stays OFFLINE, with the reason") {
+                 "A CPU on which events cannot be reopened stays OFFLINE, with the reason") {
     const auto two = distinct(2, testpmu_or_skip(0));
     const Following set({faults(), two[0], two[1]});
     OfflineCpu offline(set.last);
@@ -208,7 +208,7 @@ TEST_CASE_METHOD(NeedsSets,
 
 TEST_CASE_METHOD(
     NeedsSets,
-    "Counts and times of an event that was moved stand still until its CPU is online again") {
+    "Counts and times of an event that was moved do not change until its CPU is online again") {
     const Following set({testpmu_or_skip(0), testpmu_or_skip(0)}, {online_cpus().back()});
     Following::let_worker_end();
     const Frame before = set.last_frame();
@@ -252,7 +252,7 @@ TEST_CASE_METHOD(NeedsSets, "RESET of a set whose event was moved makes its coun
     REQUIRE(now.enabled == before.enabled);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A member that was detached is not opened anew") {
+TEST_CASE_METHOD(NeedsSets, "A detached member is not reopened") {
     const Following set({faults()});
     const auto number = set.last_number();
     OfflineCpu offline(set.last);
@@ -263,8 +263,7 @@ TEST_CASE_METHOD(NeedsSets, "A member that was detached is not opened anew") {
     REQUIRE(set.meta.member(0).generation == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "A set that does not follow has generation 0, and its CPU stays OFFLINE") {
+TEST_CASE_METHOD(NeedsSets, "A set that does not follow has generation 0, and stays OFFLINE") {
     const Meta meta;
     REQUIRE(open_set(meta, {faults()}) == 0);
     {
@@ -279,7 +278,7 @@ TEST_CASE_METHOD(NeedsSets,
 }
 
 TEST_CASE_METHOD(NeedsSetsAndStreams,
-                 "A stream samples a set again when its CPU is online, with the same identifier") {
+                 "A stream samples a set again, with the same identifier, when its CPU is online") {
     const MaxStreamPercent all(100);
     const Following set({clock_event()});
     const auto id = SetPayload(set.last_frame().payload).ids[0];

@@ -8,7 +8,7 @@ using namespace metagroup::test;
 
 namespace {}  // namespace
 
-TEST_CASE("A group that has grown is read whole, at once") {
+TEST_CASE("A group that has grown is read completely by the next read") {
     EventGroup group = open_group(0, kFull, 1, true);
     const EventGroup other = open_group(1, kFull, 1, true);
     const Meta meta(group, other);
@@ -67,7 +67,7 @@ TEST_CASE("Sweeps continue while groups grow and shrink, with no record torn") {
     REQUIRE(changer.rounds() >= 3);
 }
 
-TEST_CASE("A pinned group in error stays so when its CPU goes offline") {
+TEST_CASE("A pinned group stays in error when its CPU goes offline") {
     auto attr = testpmu_or_skip(kTimes);
     attr.pinned = 1;
     const TestpmuCounters few(0);
@@ -106,7 +106,7 @@ TEST_CASE("A member that is stopped is off, and counts again once it is started"
     REQUIRE(read_framed(meta).frames[0].record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE("The error of a PMU is the error of a raw read, and one stale frame of a framed one") {
+TEST_CASE("An error of a PMU fails a raw read, and makes one frame of a framed read stale") {
     const auto attr = testpmu_or_skip(kTimed);
     const EventGroup bad = group_of(0, {attr});
     const EventGroup fine = open_group(1, kTimes, 1);
@@ -286,8 +286,8 @@ TEST_CASE("A group of a cgroup without tasks on that CPU is inactive") {
 
 // perf leaves the clock of a cgroup marked as active if its last event is disabled meanwhile.
 TEST_CASE(
-    "The times of a group stand still while its cgroup does not run, also after it was "
-    "disabled while the cgroup ran") {
+    "The times of a group stop while its cgroup does not run, even after it was disabled while the "
+    "cgroup ran") {
     const CgroupOnCpu world;
     if (world.cpu == online_cpus().front()) SKIP("needs two CPUs");
     const BusyTask task(world.cpu, world.cgroup);

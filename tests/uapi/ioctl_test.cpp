@@ -114,7 +114,7 @@ TEMPLATE_TEST_CASE("Every unknown flag is refused", "", CALLS) {
     REQUIRE(world.meta.info().members == 1);
 }
 
-TEMPLATE_TEST_CASE("A structure that is not in memory is refused", "", CALLS) {
+TEMPLATE_TEST_CASE("A structure at an invalid address is refused", "", CALLS) {
     IoctlWorld world;
     good<TestType>(world);  // skips what the module is built without
     // SWEEP accepts a null pointer.
@@ -123,8 +123,7 @@ TEMPLATE_TEST_CASE("A structure that is not in memory is refused", "", CALLS) {
     REQUIRE(world.meta.ioctl(TestType::command, reinterpret_cast<void*>(~0UL << 12)) == -EFAULT);
 }
 
-TEMPLATE_TEST_CASE("A reserved field that is set is refused", "", Detach, SetFormat, Sweep,
-                   SetMode) {
+TEMPLATE_TEST_CASE("A nonzero reserved field is refused", "", Detach, SetFormat, Sweep, SetMode) {
     IoctlWorld world;
     auto arg = good<TestType>(world);
     arg.reserved = 1;
@@ -138,7 +137,7 @@ TEST_CASE("Unknown commands are refused") {
         REQUIRE(meta.ioctl(command, nullptr) == -ENOTTY);
 }
 
-TEST_CASE("What the module is built without is refused") {
+TEST_CASE("Commands of layers that are left out are refused") {
     const Meta meta;
     for (const unsigned long command :
          {PERF_METAGROUP_IOC_STREAM, PERF_METAGROUP_IOC_OPEN_SET, PERF_METAGROUP_IOC_CONTROL,
@@ -206,7 +205,7 @@ TEST_CASE("GET_MEMBER returns CPU, status, events, read format, payload size and
     REQUIRE(ids[3] == 7);
 }
 
-TEST_CASE("GET_MEMBER writes no more ids than there is room for, and none without an address") {
+TEST_CASE("GET_MEMBER writes no more ids than fit, and none without an address") {
     const auto [group, meta] = attached(open_group(0, kFull, 3));
     std::array<__u64, 2> ids{7, 7};
     perf_metagroup_member arg{};
@@ -265,7 +264,7 @@ TEST_CASE("The other members keep their numbers and order after DETACH") {
     REQUIRE(framed.frames[2].record.member == 4);
 }
 
-TEST_CASE("Numbers of detached members are not used again") {
+TEST_CASE("Numbers of detached members are not reused") {
     const EventGroup group = open_group(0, 0, 1);
     const Meta meta;
     perf_metagroup_attach out{};

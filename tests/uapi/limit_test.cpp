@@ -30,7 +30,7 @@ void add_siblings(EventGroup& group, int cpu) {
 
 }  // namespace
 
-TEST_CASE("The largest group that the kernel allows is read whole") {
+TEST_CASE("The largest group that the kernel allows is read completely") {
     allow_many_files();
     EventGroup group;
     group.add(software_event(PERF_COUNT_SW_DUMMY, kIds), 0);
@@ -39,7 +39,7 @@ TEST_CASE("The largest group that the kernel allows is read whole") {
     REQUIRE(meta.read() == group.read());
 }
 
-TEST_CASE("A refused attach leaves the size of a read as it was") {
+TEST_CASE("A refused attach does not change the size of a read") {
     const Meta meta;
     const EventGroup small = open_group(1, 0, 1, true);
     REQUIRE(meta.attach(small) == 0);
@@ -135,7 +135,7 @@ TEST_CASE("All handles of a user without CAP_PERFMON together sweep at the limit
     }
 }
 
-TEST_CASE("A handle that is closed and opened again sweeps no more often", "[privilege]") {
+TEST_CASE("Closing and reopening a handle does not allow more sweeps", "[privilege]") {
     const OpenMachine machine;
     const MaxSweepRate rate(kRate);
     const auto took = run_as(
@@ -261,7 +261,7 @@ TEST_CASE("A signal ends the wait for the next sweep", "[privilege]") {
     REQUIRE(error == -EINTR);
 }
 
-TEST_CASE("A sweep that waits for its turn does not block the meta-group", "[privilege]") {
+TEST_CASE("A sweep that waits for the limit does not block the meta-group", "[privilege]") {
     const OpenMachine machine;
     const MaxSweepRate rate(1);
     const auto took = run_as(Identity::user, {}, [](auto) {

@@ -19,7 +19,7 @@ void outgrow(const Meta& meta, std::vector<EventGroup>& groups, std::size_t byte
 
 }  // namespace
 
-TEST_CASE("A mapping shows after a sweep what a framed read gives") {
+TEST_CASE("A mapping shows after a sweep what a framed read returns") {
     std::vector<EventGroup> groups;
     for (int events = 1; events <= 8; ++events)
         groups.push_back(open_group(online_cpus().back(), kFull, events, true));
@@ -98,7 +98,7 @@ TEST_CASE("Every sweep is published in the other copy") {
     }
 }
 
-TEST_CASE("A sweep leaves the copy of the sweep before as it was") {
+TEST_CASE("A sweep does not change the copy of the previous sweep") {
     const auto [groups, meta] = attached(open_everywhere(kFull, 2));
     const Mapping mapping(meta);
     const auto bytes_of = [&](unsigned version) {
@@ -116,7 +116,7 @@ TEST_CASE("A sweep leaves the copy of the sweep before as it was") {
     }
 }
 
-TEST_CASE("A sweep of some CPUs leaves the records of others as new as they were") {
+TEST_CASE("A sweep of some CPUs keeps the latest records of others") {
     const auto groups = open_everywhere(kFull, 2);
     const auto cpus = online_cpus();
     const Meta meta(groups);
@@ -170,7 +170,7 @@ TEST_CASE("A mapping cannot be written, now or later") {
     }
 }
 
-TEST_CASE("Only the beginning of a snapshot can be mapped, and no more than there is") {
+TEST_CASE("A mapping starts at the beginning of a snapshot, and cannot exceed its size") {
     const Meta meta;
     REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED) == 0);
     REQUIRE(try_to_map(meta.fd(), kPage, PROT_READ, MAP_SHARED, kPage) == -EINVAL);
@@ -262,7 +262,7 @@ TEST_CASE("A mapping shows members that are attached after all were detached") {
     }
 }
 
-TEST_CASE("A mapping outlives the descriptor, and the members are free when both are gone") {
+TEST_CASE("A mapping outlives the descriptor, and members are released when both are gone") {
     const auto groups = open_everywhere(kFull, 2, true);
     Meta meta;
     REQUIRE(meta.attach(groups) == 0);

@@ -38,7 +38,7 @@ long publish_as(Identity identity, const Meta& meta, const perf_metagroup_publis
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsSets, "A name that is not valid is refused") {
+TEST_CASE_METHOD(NeedsSets, "An invalid name is refused") {
     const Creator creator;
     const std::string longest(PERF_METAGROUP_NAME_SIZE - 1, 'x');
     for (const std::string& text :
@@ -59,8 +59,7 @@ TEST_CASE_METHOD(NeedsSets, "A name that is not valid is refused") {
     }
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "Arguments of PUBLISH, JOIN and UNPUBLISH that are not valid are refused") {
+TEST_CASE_METHOD(NeedsSets, "Invalid arguments of PUBLISH, JOIN and UNPUBLISH are refused") {
     const Creator creator;
     for (const unsigned mode : {0200U, 0100U, 01000U, 0x80000000U})
         REQUIRE(publish(creator, publish_arg("refused", mode)) == -EINVAL);
@@ -90,7 +89,7 @@ TEST_CASE_METHOD(NeedsSets, "A meta-group without sets cannot get a name") {
     REQUIRE(join(none, "empty") == -ENOENT);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A name is there once") {
+TEST_CASE_METHOD(NeedsSets, "A name exists only once") {
     const Creator creator, other;
     Name name(creator, "once");
     REQUIRE(publish(creator, publish_arg("once")) == -EEXIST);
@@ -103,7 +102,7 @@ TEST_CASE_METHOD(NeedsSets, "A name is there once") {
     const Name again(other, "once");
 }
 
-TEST_CASE_METHOD(NeedsSets, "There are at most max_names names") {
+TEST_CASE_METHOD(NeedsSets, "At most max_names names exist") {
     const Creator creator;
     const MaxNames limit(2);
     const Name one(creator, "one");
@@ -126,7 +125,7 @@ TEST_CASE_METHOD(NeedsSets, "A JOIN that exceeds the limits of a meta-group adds
     REQUIRE(name.file("users") == "1");
 }
 
-TEST_CASE_METHOD(NeedsSets, "A JOIN whose answer cannot be written adds no member") {
+TEST_CASE_METHOD(NeedsSets, "A JOIN whose result cannot be written adds no member") {
     const Creator creator;
     const Name name(creator, "unwritten");
     void* const page =
@@ -141,7 +140,7 @@ TEST_CASE_METHOD(NeedsSets, "A JOIN whose answer cannot be written adds no membe
     ::munmap(page, 4096);
 }
 
-TEST_CASE_METHOD(NeedsSets, "PUBLISH demands CAP_PERFMON", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "PUBLISH requires CAP_PERFMON", "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
@@ -155,8 +154,9 @@ TEST_CASE_METHOD(NeedsSets, "PUBLISH demands CAP_PERFMON", "[privilege]") {
     REQUIRE(group == owner);
 }
 
-TEST_CASE_METHOD(NeedsSets, "The group of a name is one of its creator, unless that has CAP_CHOWN",
-                 "[privilege]") {
+TEST_CASE_METHOD(
+    NeedsSets, "The group of a name must be one of its creator's, unless the creator has CAP_CHOWN",
+    "[privilege]") {
     const OpenDevice device;
     const Creator creator;
     const auto as = [&](Identity identity, unsigned gid) {
@@ -172,7 +172,7 @@ TEST_CASE_METHOD(NeedsSets, "The group of a name is one of its creator, unless t
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "Who may join a name is decided as who may read a file, or by CAP_PERFMON",
+                 "Joining a name requires the permission to read it as a file, or CAP_PERFMON",
                  "[privilege]") {
     const Identity identity = any_identity();
     const auto [mode, gid] = GENERATE(table<unsigned, unsigned>({{0400, 0},
@@ -192,7 +192,8 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(join_as(identity, "readable") == (allowed ? 0 : -EACCES));
 }
 
-TEST_CASE_METHOD(NeedsSets, "The owner of a name, or CAP_PERFMON, may end it", "[privilege]") {
+TEST_CASE_METHOD(NeedsSets, "Removing a name requires being its owner, or CAP_PERFMON",
+                 "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;
@@ -215,8 +216,7 @@ TEST_CASE_METHOD(NeedsSets, "A user who lost CAP_PERFMON is still the owner of a
 }
 
 // perf itself would not let this user open an event of a CPU.
-TEST_CASE_METHOD(NeedsSets,
-                 "A user without CAP_PERFMON joins a name whose events have to be opened",
+TEST_CASE_METHOD(NeedsSets, "A user without CAP_PERFMON joins a name whose events must be opened",
                  "[privilege]") {
     const OpenDevice device;
     const ParanoidOrSkip paranoid(2);

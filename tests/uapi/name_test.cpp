@@ -70,7 +70,7 @@ class Uevents {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsSets, "A name keeps its events when its creator has closed") {
+TEST_CASE_METHOD(NeedsSets, "A name keeps its events after its creator has closed the handle") {
     const Exclusive events;
     Meta creator;
     REQUIRE(open_set(creator, events.attrs) == 0);
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(NeedsSets, "A name keeps its events when its creator has closed
     REQUIRE(meta.member(0).users == 2);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A name keeps its events when its creator is killed") {
+TEST_CASE_METHOD(NeedsSets, "A name keeps its events after its creator was killed") {
     const Exclusive events;
     const auto child = ::fork();
     if (child == 0) {
@@ -109,7 +109,7 @@ TEST_CASE_METHOD(NeedsSets, "A name keeps its events when its creator is killed"
 
 TEST_CASE_METHOD(
     NeedsSets,
-    "The events of a name are released by UNPUBLISH, and by the last one who has joined") {
+    "The events of a name are released after UNPUBLISH and by the last user that has joined") {
     const Exclusive events;
     Meta meta;
     {
@@ -125,7 +125,8 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(
-    NeedsSets, "Counts and times of one who joins begin at 0, and advance as those of others do") {
+    NeedsSets,
+    "Counts and times of a user that joins start at 0, and advance like those of others") {
     const Meta creator;
     REQUIRE(open_set(creator, {clock_event(), faults()}) == 0);
     const Name name(creator, "equal");
@@ -155,7 +156,7 @@ TEST_CASE_METHOD(
     }
 }
 
-TEST_CASE_METHOD(NeedsSets, "STOP and RESET of one who has joined do not show in another") {
+TEST_CASE_METHOD(NeedsSets, "STOP and RESET by one user of a name do not affect another") {
     const Meta creator;
     REQUIRE(open_set(creator, {clock_event()}) == 0);
     const Name name(creator, "apart");
@@ -177,7 +178,7 @@ TEST_CASE_METHOD(NeedsSets, "STOP and RESET of one who has joined do not show in
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "A name stands for all sets of a meta-group, as they were when it was published") {
+                 "A name refers to all sets of a meta-group as they were when it was published") {
     const auto cpus = online_cpus();
     const Meta creator;
     REQUIRE(open_set(creator, {faults()}, {cpus.back()}) == 0);
@@ -204,7 +205,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(other.read_format == PERF_FORMAT_GROUP);
 }
 
-TEST_CASE_METHOD(NeedsSets, "JOIN adds members behind those that are there") {
+TEST_CASE_METHOD(NeedsSets, "JOIN adds members after the existing ones") {
     const Meta creator;
     REQUIRE(open_set(creator, {faults()}, {0}) == 0);
     const Name name(creator, "behind");
@@ -297,8 +298,8 @@ TEST_CASE_METHOD(NeedsSets, "The files of a name in sysfs describe it") {
     REQUIRE(again.file("mode") == "0000");
 }
 
-TEST_CASE_METHOD(
-    NeedsSets, "The state of a name with many events is not found anew each time that it is read") {
+TEST_CASE_METHOD(NeedsSets,
+                 "The state of a name with many events is not determined again at each read") {
     const Meta creator;
     const std::vector<perf_event_attr> many(64, faults());
     for (unsigned set = 0; set < creator.info().max_events_per_cpu / many.size(); ++set)
@@ -315,7 +316,7 @@ TEST_CASE_METHOD(
     REQUIRE(time_of(200) < 100 * one);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A uevent is sent when a name comes, and when it goes") {
+TEST_CASE_METHOD(NeedsSets, "A uevent is sent when a name is added, and when it is removed") {
     const Uevents events;
     const Meta creator;
     REQUIRE(open_set(creator, {faults()}) == 0);
@@ -326,7 +327,7 @@ TEST_CASE_METHOD(NeedsSets, "A uevent is sent when a name comes, and when it goe
     REQUIRE(events.receive("remove" + path));
 }
 
-TEST_CASE_METHOD(NeedsSets, "The module cannot be removed while there is a name") {
+TEST_CASE_METHOD(NeedsSets, "The module cannot be unloaded while a name exists") {
     const auto references = [] {
         int count = -1;
         std::ifstream("/sys/module/perf_metagroup/refcnt") >> count;
@@ -346,7 +347,8 @@ TEST_CASE_METHOD(NeedsSets, "The module cannot be removed while there is a name"
     REQUIRE(references() == before);
 }
 
-TEST_CASE_METHOD(NeedsSets, "Names come and go while others join them and read their files") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Names can be added and removed while others join them and read their files") {
     const std::string text = "contended";
     std::atomic<unsigned> joined = 0, published = 0, shown = 0;
     const auto publisher = [&] {

@@ -123,7 +123,7 @@ TEST_CASE("The device gives no right to open events", "[privilege]") {
     REQUIRE(result.same == allowed);
 }
 
-TEST_CASE("An event of the own task can be opened below level 3, and never attached",
+TEST_CASE("An event of the caller's own task can be opened below level 3, but never attached",
           "[privilege]") {
     const Identity identity = any_identity();
     const int level = any_level();
@@ -170,7 +170,7 @@ TEST_CASE("A process that received a leader can attach it and reads the payload 
     REQUIRE(result.read.alike);
 }
 
-TEST_CASE("A process that received a sibling only cannot attach it", "[privilege]") {
+TEST_CASE("A process that received only a sibling cannot attach it", "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
     const OpenDevice device;

@@ -43,9 +43,8 @@ std::chrono::nanoseconds median(std::vector<std::chrono::nanoseconds> times) {
 
 }  // namespace
 
-TEST_CASE_METHOD(
-    NeedsQuiet,
-    "Quiet: CPUs call nothing on their way to idle some seconds after the last quiet meta-group") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Quiet: the idle probe is removed some seconds after the last quiet meta-group") {
     core_or_skip(kFormat);
     {
         const Meta meta;
@@ -130,7 +129,7 @@ TEST_CASE_METHOD(NeedsQuiet, "Quiet: a member whose CPU is offline has a time wi
 }
 
 TEST_CASE_METHOD(NeedsQuiet,
-                 "Quiet: a CPU with 64 events stays idle, one with more is interrupted") {
+                 "Quiet: a CPU with 64 events stays idle, but a CPU with more is interrupted") {
     const IdleCpu idle;
     auto groups = open_eights(idle.cpu, kBudget / 8);
     REQUIRE(idle.meta.attach(groups) == 0);
@@ -145,7 +144,8 @@ TEST_CASE_METHOD(NeedsQuiet,
     idle.until_idle();
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "Quiet: software events and stopped events are not among the 64") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Quiet: software events and stopped events do not count toward the 64") {
     const IdleCpu idle;
     auto groups = open_eights(idle.cpu, kBudget / 8);
     for (int i = 0; i < 10; ++i)
@@ -156,7 +156,7 @@ TEST_CASE_METHOD(NeedsQuiet, "Quiet: software events and stopped events are not 
 }
 
 TEST_CASE_METHOD(NeedsQuiet,
-                 "Quiet: a CPU with 64 members stays idle, one with more is interrupted") {
+                 "Quiet: a CPU with 64 members stays idle, but a CPU with more is interrupted") {
     const IdleCpu idle;
     const auto software = software_event(PERF_COUNT_SW_CONTEXT_SWITCHES, kFormat);
     std::vector<EventGroup> groups;

@@ -55,7 +55,7 @@ TEST_CASE_METHOD(NeedsQuiet, "A member of an idle CPU has status IDLE and the pa
     idle.require_payload_of(0, idle.group);
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "A raw sweep has the counts of idle CPUs") {
+TEST_CASE_METHOD(NeedsQuiet, "A raw sweep returns the counts of idle CPUs") {
     const IdleGroup idle(2, kIds);
     for (int round = 0;; ++round) {
         idle.until_idle();
@@ -110,7 +110,7 @@ TEST_CASE_METHOD(NeedsQuiet, "A busy CPU is interrupted and its counts are curre
     }
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "Counts of a CPU between two idle periods are in the next sweep") {
+TEST_CASE_METHOD(NeedsQuiet, "The next sweep includes counts of a CPU between two idle periods") {
     const IdleGroup idle(2, kIds);
     const auto before = idle.until_idle().frames[0];
     work_on(idle.cpu);
@@ -120,7 +120,7 @@ TEST_CASE_METHOD(NeedsQuiet, "Counts of a CPU between two idle periods are in th
     idle.require_payload_of(0, idle.group);
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "ENABLE and DISABLE of members of an idle CPU are seen at once") {
+TEST_CASE_METHOD(NeedsQuiet, "ENABLE and DISABLE of members of an idle CPU take effect at once") {
     const IdleGroup idle(2, kIds);
     const EventGroup other = open_core(idle.cpu, kIds, 2);
     REQUIRE(idle.meta.attach(other) == 0);
@@ -145,7 +145,7 @@ TEST_CASE_METHOD(NeedsQuiet, "ENABLE and DISABLE of members of an idle CPU are s
     idle.require_payload_of(1, other);
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "RESET of members of an idle CPU is seen at once") {
+TEST_CASE_METHOD(NeedsQuiet, "RESET of members of an idle CPU takes effect at once") {
     const IdleGroup idle(2, kIds);
     const auto count = [&] { return leader_count(idle.framed().frames[0].payload); };
     const bool own = GENERATE(false, true);
@@ -162,7 +162,8 @@ TEST_CASE_METHOD(NeedsQuiet, "RESET of members of an idle CPU is seen at once") 
     REQUIRE(left <= ns(std::chrono::steady_clock::now() - start));
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "Siblings opened and closed while the CPU is idle are seen at once") {
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Siblings opened and closed while the CPU is idle take effect at once") {
     IdleGroup idle(2, kIds);
     EventGroup& group = idle.group;
     const auto size = [&] { return idle.framed().frames[0].payload.size(); };
@@ -229,7 +230,7 @@ TEST_CASE_METHOD(NeedsQuiet, "A sweep of some CPUs interrupts no idle CPU") {
     REQUIRE(take_apart(idle.meta.sweep_copy({0})).frames.at(0).record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE_METHOD(NeedsQuiet, "Without QUIET, members of idle CPUs are read by interrupt") {
+TEST_CASE_METHOD(NeedsQuiet, "Without QUIET, idle CPUs are interrupted to read their members") {
     const IdleGroup idle(2, kIds);
     for (int round = 0; round < 5; ++round) {
         idle.until_idle();
@@ -256,8 +257,7 @@ TEST_CASE_METHOD(NeedsQuiet, "A mapping shows members of idle CPUs") {
     FAIL("the CPU does not become idle");
 }
 
-TEST_CASE_METHOD(NeedsQuiet,
-                 "At most 64 meta-groups are quiet, and closing one makes room for another") {
+TEST_CASE_METHOD(NeedsQuiet, "At most 64 meta-groups are quiet, and closing one allows another") {
     std::vector<std::unique_ptr<Meta>> quiet;
     for (int i = 0; i < 64; ++i) {
         quiet.push_back(std::make_unique<Meta>());

@@ -27,7 +27,7 @@ class Tracepoint {
 
 }  // namespace
 
-TEST_CASE("Several groups on one CPU read in attach order, with different formats and sizes") {
+TEST_CASE("Several groups on one CPU are read in attach order, with different formats and sizes") {
     std::vector<EventGroup> groups;
     const auto cpus = online_cpus();
     // CPUs taken in turn, so that attach order is not the order of CPUs.
@@ -59,7 +59,7 @@ TEST_CASE("Events of the msr PMU read the same bytes as their own reads") {
     REQUIRE(words(ours)[3] > 0);
 }
 
-TEST_CASE("An empty meta-group is read as nothing in RAW and as a header in FRAMED") {
+TEST_CASE("An empty meta-group reads as nothing in RAW and as a header in FRAMED") {
     const Meta meta;
     char byte = 'x';
     REQUIRE(meta.read(&byte, 1) == 0);
@@ -88,7 +88,7 @@ TEST_CASE("A buffer that is one byte too small is refused and loses nothing") {
     }
 }
 
-TEST_CASE("A read does not write behind the payloads") {
+TEST_CASE("A read does not write beyond the payloads") {
     const auto [groups, meta] = attached(open_everywhere(0, 1, true));
     const Bytes expected = concatenated(groups);
     Bytes buffer(expected.size() + 64, 0xaa);
@@ -189,7 +189,7 @@ TEST_CASE("The format belongs to the handle, and INFO shows it") {
     REQUIRE(meta.info().format == PERF_METAGROUP_FORMAT_FRAMED);
 }
 
-TEST_CASE("A read allocates nothing in the kernel, which a read per CPU does") {
+TEST_CASE("A read allocates nothing in the kernel, unlike a read per CPU") {
     const auto [groups, meta] = attached(open_everywhere(kTimed, 4));
     std::array<char, 64 * 1024> buffer;
     const Tracepoint slab("kmem/kmalloc"), cache("kmem/kmem_cache_alloc"),
@@ -266,7 +266,7 @@ TEST_CASE("Groups of software events and tracepoints do not interrupt a busy CPU
     require_not_interrupted(meta, cpu);
 }
 
-TEST_CASE("A group of software events that gets a clock interrupts its CPU") {
+TEST_CASE("A group of software events to which a clock is added interrupts its CPU") {
     const OnFirstCpu here;
     const int cpu = online_cpus().back();
     std::vector<EventGroup> groups;
@@ -305,7 +305,7 @@ TEST_CASE("Software events that are read from another CPU are between two reads 
     REQUIRE(all_have_counted());
 }
 
-TEST_CASE("Software events that are stopped read as their own read, byte for byte") {
+TEST_CASE("Stopped software events read the same bytes as their own read") {
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_software(cpu, kIds | kTimes));
     for (int round = 0; round < 20; ++round) {

@@ -47,7 +47,7 @@ TEST_CASE_METHOD(NeedsSets, "A template whose PMU was unregistered is refused") 
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "A set whose PMU was unregistered keeps its last counts, and is not opened anew") {
+                 "A set whose PMU was unregistered keeps its last counts, and is not reopened") {
     const auto attr = revocable();
     const int last = online_cpus().back();
     const bool while_offline = GENERATE(false, true);
@@ -103,7 +103,8 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(join(Meta(), "revoked") == -ENODEV);
 }
 
-TEST_CASE_METHOD(NeedsSets, "Sets are opened, read and closed while their PMU comes and goes") {
+TEST_CASE_METHOD(
+    NeedsSets, "Sets are opened, read and closed while their PMU is registered and unregistered") {
     const auto attr = revocable();
     Background registering([] {
         testpmu_set_registered(false);

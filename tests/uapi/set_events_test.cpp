@@ -84,7 +84,7 @@ TEST_CASE_METHOD(NeedsSets, "SET_EVENTS replaces the events of one CPU, and of n
     REQUIRE(read_framed(meta).head.bytes == meta.info().framed_size);
 }
 
-TEST_CASE_METHOD(NeedsSets, "With an error of SET_EVENTS a member keeps its events") {
+TEST_CASE_METHOD(NeedsSets, "A member keeps its events if SET_EVENTS fails") {
     const auto five = distinct(5, testpmu_or_skip(0));
     const Meta meta;
     REQUIRE(open_set(meta, {five.begin(), five.begin() + 4}) == 0);
@@ -105,8 +105,7 @@ TEST_CASE_METHOD(NeedsSets, "With an error of SET_EVENTS a member keeps its even
     REQUIRE(set_events(meta, 0, {five[1], five[4]}) == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "SET_EVENTS of a member that is stopped leaves it stopped, with counts of 0") {
+TEST_CASE_METHOD(NeedsSets, "SET_EVENTS of a stopped member leaves it stopped, with counts of 0") {
     const Meta meta;
     REQUIRE(open_set(meta, {clock_event()}) == 0);
     REQUIRE(meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
@@ -118,7 +117,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(SetPayload(read_framed(meta).frames[0].payload).counts[0] > 0);
 }
 
-TEST_CASE_METHOD(NeedsSets, "GET_EVENTS gives attrs that open the same events") {
+TEST_CASE_METHOD(NeedsSets, "GET_EVENTS returns attrs that open the same events") {
     perf_event_attr first = faults();
     first.exclude_user = 1;
     first.disabled = 1;
@@ -139,8 +138,9 @@ TEST_CASE_METHOD(NeedsSets, "GET_EVENTS gives attrs that open the same events") 
     REQUIRE(events_of(meta, 0).size() == 2);
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "A clock of a template has the attr and the counter of one that an attr names") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "A clock opened from a template has the attr and the counter of one opened from an attr") {
     // Later kernels rewrite the type of both, to that of a PMU of their own.
     const auto clock = GENERATE(PERF_COUNT_SW_CPU_CLOCK, PERF_COUNT_SW_TASK_CLOCK);
     const perf_event_attr attr = software_event(clock, 0);
@@ -154,8 +154,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(by_template.member(0).users == 2);
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "GET_EVENTS writes as much as there is room for, or says how many there are") {
+TEST_CASE_METHOD(NeedsSets, "GET_EVENTS writes attrs that fit, or returns the number of events") {
     perf_event_attr second = clock_event();
     second.config2 = 7;
     const Meta meta;
@@ -166,7 +165,7 @@ TEST_CASE_METHOD(NeedsSets,
         REQUIRE(request.get(meta) == 0);
         REQUIRE(request.arg.nr_events == 2);
     }
-    SECTION("room for one") {
+    SECTION("space for one") {
         EventsRequest request(0, std::vector<perf_event_attr>(1));
         REQUIRE(request.get(meta) == -ENOSPC);
         REQUIRE(request.arg.nr_events == 2);
@@ -185,7 +184,7 @@ TEST_CASE_METHOD(NeedsSets,
         REQUIRE(attr.size == PERF_ATTR_SIZE_VER0);
         REQUIRE(attr.config == PERF_COUNT_SW_CPU_CLOCK);
     }
-    SECTION("attrs that are longer than those of any kernel") {
+    SECTION("attrs that are larger than those of any kernel") {
         std::vector<unsigned char> room(2 * 1024, 0xFF);
         EventsRequest request(0, {});
         request.arg.events = address(room.data());
@@ -205,8 +204,7 @@ TEST_CASE_METHOD(NeedsSets,
     }
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "Arguments of SET_EVENTS and GET_EVENTS that are not valid are refused") {
+TEST_CASE_METHOD(NeedsSets, "Invalid arguments of SET_EVENTS and GET_EVENTS are refused") {
     using Arg = perf_metagroup_events;
     const EventGroup group = open_group(0, kSetFormat, 1);
     const Meta meta(group);
@@ -241,7 +239,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(meta.member(1).generation == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets, "SET_EVENTS takes templates") {
+TEST_CASE_METHOD(NeedsSets, "SET_EVENTS accepts templates") {
     const Meta meta;
     REQUIRE(open_set(meta, {faults()}) == 0);
     const Fd event(open_event(clock_event(), -1, 0, -1));
@@ -271,7 +269,7 @@ TEST_CASE_METHOD(NeedsSets, "SET_EVENTS respects the limits of a meta-group on o
     REQUIRE(meta.member(0).events == 1);
 }
 
-TEST_CASE_METHOD(NeedsSets, "SET_EVENTS of a user without CAP_PERFMON counts for max_set_events",
+TEST_CASE_METHOD(NeedsSets, "SET_EVENTS of a user without CAP_PERFMON counts toward max_set_events",
                  "[privilege]") {
     const OpenDevice device;
     const Paranoid paranoid(-1);
@@ -296,7 +294,7 @@ TEST_CASE_METHOD(NeedsSets, "SET_EVENTS of a user without CAP_PERFMON counts for
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "A set that follows has the events of SET_EVENTS when its CPU is online again") {
+                 "A set that follows has the events of SET_EVENTS after its CPU is online again") {
     const Meta meta;
     SetRequest open({faults()});
     open.arg.flags = PERF_METAGROUP_SET_FOLLOW;
@@ -316,7 +314,7 @@ TEST_CASE_METHOD(NeedsSets,
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "SET_EVENTS while a CPU comes and goes leaves the new events, or the old ones") {
+                 "SET_EVENTS during CPU hotplug leaves either the new events or the old ones") {
     const Meta meta;
     SetRequest open({faults()});
     open.arg.flags = PERF_METAGROUP_SET_FOLLOW;
@@ -348,7 +346,7 @@ TEST_CASE_METHOD(NeedsSets,
     plug.stop();
 }
 
-TEST_CASE_METHOD(NeedsSetsAndStreams, "A stream goes on with the events of SET_EVENTS") {
+TEST_CASE_METHOD(NeedsSetsAndStreams, "A stream continues with the events of SET_EVENTS") {
     const MaxStreamPercent all(100);
     const BusyCpus busy;
     const Meta meta;

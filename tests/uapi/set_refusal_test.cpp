@@ -86,7 +86,7 @@ Opened open_both_ways(std::span<const int> /*fds*/) {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsSets, "An event of a set that samples is refused") {
+TEST_CASE_METHOD(NeedsSets, "A sampling event is refused in a set") {
     perf_event_attr attr = faults();
     attr.sample_period = 1000;
     refuse(attr, -EINVAL, PERF_METAGROUP_REASON_ATTR);
@@ -110,13 +110,13 @@ TEST_CASE_METHOD(NeedsSets, "An attr of a set that perf_event_open(2) refuses is
     REQUIRE(open_event(attr, -1, 0, -1) < 0);
 }
 
-TEST_CASE_METHOD(NeedsSets, "The size of an attr of a set is handled as by perf_event_open(2)") {
+TEST_CASE_METHOD(NeedsSets, "The size of an attr of a set is handled as in perf_event_open(2)") {
     perf_event_attr attr = faults();
-    SECTION("0 means the first version") {
+    SECTION("0, which means the first version") {
         attr.size = 0;
         REQUIRE(open_set(Meta(), {attr}, {0}) == 0);
     }
-    SECTION("a smaller one") {
+    SECTION("smaller than the kernel's") {
         attr.size = PERF_ATTR_SIZE_VER0;
         REQUIRE(open_set(Meta(), {attr}, {0}) == 0);
     }
@@ -127,7 +127,7 @@ TEST_CASE_METHOD(NeedsSets, "The size of an attr of a set is handled as by perf_
         REQUIRE(request.attrs[0].size >= PERF_ATTR_SIZE_VER5);
         REQUIRE(request.arg.reason == PERF_METAGROUP_REASON_ATTR);
     }
-    SECTION("larger than the kernel's, which is 0 there or is not") {
+    SECTION("larger than the kernel's, with zero or nonzero bytes beyond it") {
         LargeAttr large(attr);
         SetRequest request({attr}, {0});
         request.arg.events = address(&large);
@@ -137,7 +137,7 @@ TEST_CASE_METHOD(NeedsSets, "The size of an attr of a set is handled as by perf_
         REQUIRE(request.open(Meta()) == -E2BIG);
         REQUIRE(large.attr.size < sizeof(large));
     }
-    SECTION("larger than the stride, which perf_event_open(2) does not have") {
+    SECTION("larger than the stride") {
         LargeAttr large(attr);
         SetRequest request({attr}, {0});
         request.arg.events = address(&large);
@@ -151,7 +151,7 @@ TEST_CASE_METHOD(NeedsSets, "The size of an attr of a set is handled as by perf_
         REQUIRE(errno == E2BIG);
         REQUIRE(large.attr.size == known);
     }
-    SECTION("larger than any that is possible") {
+    SECTION("larger than any valid size") {
         attr.size = 4104;
         SetRequest request({attr}, {0});
         REQUIRE(request.open(Meta()) == -E2BIG);
@@ -203,7 +203,7 @@ TEST_CASE_METHOD(NeedsSets, "An event that its PMU counts on another CPU cannot 
     REQUIRE(open_set(meta, {faults()}, {last}) == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets, "An argument of OPEN_SET that is not valid is refused") {
+TEST_CASE_METHOD(NeedsSets, "An invalid argument of OPEN_SET is refused") {
     using Arg = perf_metagroup_open_set;
     for (const auto& change : std::initializer_list<std::function<void(Arg&)>>{
              [](Arg& arg) { arg.flags = 1U << 31; },
@@ -225,7 +225,7 @@ TEST_CASE_METHOD(NeedsSets, "An argument of OPEN_SET that is not valid is refuse
     refuse_arg([](Arg& arg) { arg.cpus = 8; }, -EFAULT);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A set on no CPU, or on one that cannot exist, is refused") {
+TEST_CASE_METHOD(NeedsSets, "A set on no CPU, or on an impossible CPU, is refused") {
     const Meta meta;
     SetRequest none({faults()}, {0});
     none.cpus[0] = 0;
@@ -234,7 +234,7 @@ TEST_CASE_METHOD(NeedsSets, "A set on no CPU, or on one that cannot exist, is re
     REQUIRE(meta.info().members == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A set is opened by templates as by attrs") {
+TEST_CASE_METHOD(NeedsSets, "A set is opened from templates as it is from attrs") {
     perf_event_attr attr = faults();
     attr.disabled = 1;
     attr.exclude_kernel = 1;
@@ -277,7 +277,7 @@ TEST_CASE_METHOD(NeedsSets, "A template of a cgroup is refused") {
     refuse_template(event.get(), -EINVAL, PERF_METAGROUP_REASON_ATTR);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A template keeps the exclusions that it was opened with") {
+TEST_CASE_METHOD(NeedsSets, "Events of a set have the exclude bits of their templates") {
     const OnFirstCpu here;
     perf_event_attr attr = faults();
     attr.exclude_user = 1;
@@ -290,9 +290,10 @@ TEST_CASE_METHOD(NeedsSets, "A template keeps the exclusions that it was opened 
     REQUIRE(payload.counts[0] < payload.counts[1] / 2);
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "Attrs of a set demand CAP_SYS_ADMIN, templates what perf_event_open(2) does",
-                 "[privilege]") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "Attrs of a set require CAP_SYS_ADMIN, and templates the privileges of perf_event_open(2)",
+    "[privilege]") {
     const Identity identity = any_identity();
     const int level = GENERATE(range(-1, 4));
     CAPTURE(name(identity), level);
@@ -309,9 +310,10 @@ TEST_CASE_METHOD(NeedsSets,
 }
 
 // perf does not see it: the events are shared.
-TEST_CASE_METHOD(NeedsSets,
-                 "A user who may no longer open events opens no set of events that are open",
-                 "[privilege]") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "A user who may no longer open events cannot open a set, even if its events are already open",
+    "[privilege]") {
     const OpenDevice device;
     const ParanoidOrSkip paranoid(0);
     const Meta open;
@@ -340,7 +342,8 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(result == std::array<long, 3>{0, -EACCES, PERF_METAGROUP_REASON_PERMISSION});
 }
 
-TEST_CASE_METHOD(NeedsSets, "A template that was received from one with more rights is refused",
+TEST_CASE_METHOD(NeedsSets,
+                 "A template that was received from a more privileged process is refused",
                  "[privilege]") {
     const Identity identity = any_identity();
     CAPTURE(name(identity));
@@ -362,7 +365,7 @@ TEST_CASE_METHOD(NeedsSets, "A template that was received from one with more rig
 
 // There is no way back until the next boot, so this is the last test of a guest.
 TEST_CASE_METHOD(NeedsSets,
-                 "While the kernel is locked down attrs are refused, and templates are not",
+                 "While the kernel is locked down, attrs are refused but templates are not",
                  "[.lockdown]") {
     constexpr const char* kFile = "/sys/kernel/security/lockdown";
     ::mount("securityfs", "/sys/kernel/security", "securityfs", 0, nullptr);

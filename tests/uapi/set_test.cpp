@@ -83,7 +83,7 @@ TEST_CASE_METHOD(NeedsSets, "A set has a member on each CPU, whose payload is th
     REQUIRE(ids.size() == 3 * cpus.size());
 }
 
-TEST_CASE_METHOD(NeedsSets, "GET_MEMBER describes a member of a set") {
+TEST_CASE_METHOD(NeedsSets, "GET_MEMBER describes a set member") {
     const WholeSet set({cpu_clock(), faults()});
     std::array<__u64, 3> ids{7, 7, 7};
     perf_metagroup_member member{};
@@ -102,7 +102,7 @@ TEST_CASE_METHOD(NeedsSets, "GET_MEMBER describes a member of a set") {
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "Counts of a set advance as those of events opened with perf_event_open(2)") {
+                 "Counts of a set advance like those of events opened with perf_event_open(2)") {
     const OnFirstCpu here;
     const std::vector<perf_event_attr> attrs{
         cpu_clock(), software_event(PERF_COUNT_SW_TASK_CLOCK, 0), faults(), switches()};
@@ -143,7 +143,7 @@ TEST_CASE_METHOD(NeedsSets,
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "The counts of a set begin at 0, at one moment for all events of a CPU") {
+                 "The counts of a set start at 0, at the same moment for all events of a CPU") {
     // Counts of time. To open so many events takes longer than what is tolerated.
     auto attrs = distinct(64, cpu_clock());
     attrs.back() = test_event();
@@ -247,7 +247,7 @@ TEST_CASE_METHOD(NeedsSets,
         REQUIRE(frame.record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE_METHOD(NeedsSets, "DETACH and the end of a handle release the events of a set") {
+TEST_CASE_METHOD(NeedsSets, "DETACH and the close of a handle release the events of a set") {
     const auto four = distinct(4, test_event());
     perf_event_attr other = four.back();
     other.config1 = 9;
@@ -267,7 +267,7 @@ TEST_CASE_METHOD(NeedsSets, "DETACH and the end of a handle release the events o
 
 TEST_CASE_METHOD(
     NeedsSets,
-    "A member of a set with an event that lost its counter is in ERROR, the others count") {
+    "A set member with an event that lost its counter is in ERROR, and the others count") {
     const auto attr = test_event();
     const auto two = distinct(2, attr);
     const WholeSet set({switches(), two[0], two[1], faults()});
@@ -285,8 +285,8 @@ TEST_CASE_METHOD(
     REQUIRE(set.meta.member(0).status == PERF_METAGROUP_ERROR);
 }
 
-TEST_CASE_METHOD(
-    NeedsSets, "A member of a set whose CPU goes offline keeps the last counts of all its events") {
+TEST_CASE_METHOD(NeedsSets,
+                 "A set member whose CPU goes offline keeps the last counts of all its events") {
     const WholeSet set({faults(), cpu_clock(), test_event()});
     const SetPayload before = set.payload(set.cpus.size() - 1);
     OfflineCpu offline(set.cpus.back());
@@ -308,7 +308,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "A set is not opened on a CPU that is offline, and by default not there") {
+                 "A set is not opened on an offline CPU, which the default set of CPUs excludes") {
     const auto all = online_cpus();
     const OfflineCpu offline(all.back());
     const Meta meta;
@@ -322,7 +322,7 @@ TEST_CASE_METHOD(NeedsSets,
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "An event of a set that its PMU moves to another CPU makes the member OFFLINE") {
+                 "A set member becomes OFFLINE if a PMU moves one of its events to another CPU") {
     const auto attr = test_event();
     const int last = online_cpus().back();
     const Meta meta;
@@ -335,7 +335,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(take_apart(meta.read()).frames.at(0).record.status == PERF_METAGROUP_OK);
 }
 
-TEST_CASE_METHOD(NeedsSets, "ENABLE, DISABLE and RESET act on what a set shows") {
+TEST_CASE_METHOD(NeedsSets, "ENABLE, DISABLE and RESET act on the counts that a set shows") {
     const WholeSet set({cpu_clock(), faults()});
     REQUIRE(set.meta.control(PERF_METAGROUP_IOC_DISABLE) == 0);
     const Framed stopped = set.read();
@@ -381,8 +381,7 @@ TEST_CASE_METHOD(NeedsSets, "A sweep does not interrupt a CPU for a set that any
     require_not_interrupted(meta, last);
 }
 
-TEST_CASE_METHOD(NeedsSetsAndQuiet,
-                 "A member of a set on an idle CPU is read as that CPU entered idle") {
+TEST_CASE_METHOD(NeedsSetsAndQuiet, "A set member on an idle CPU has the counts from idle entry") {
     const auto attr = core_or_skip(0);
     const IdleCpu idle;
     REQUIRE(open_set(idle.meta, {attr, faults(), attr}, {idle.cpu}) == 0);
@@ -394,7 +393,7 @@ TEST_CASE_METHOD(NeedsSetsAndQuiet,
     REQUIRE(SetPayload(idle.until_idle().frames.at(0).payload).counts[0] < 1'000'000'000);
 }
 
-TEST_CASE_METHOD(NeedsSetsAndStreams, "A stream samples the members of sets as those of groups") {
+TEST_CASE_METHOD(NeedsSetsAndStreams, "A stream samples set members like groups") {
     const MaxStreamPercent all(100);
     const WholeSet set({cpu_clock(), faults(), switches()});
     RunningStream stream(set.meta, 2ms);
@@ -416,7 +415,7 @@ TEST_CASE_METHOD(NeedsSetsAndStreams, "A stream samples the members of sets as t
     }
 }
 
-TEST_CASE_METHOD(NeedsSets, "The limits of a meta-group are those of its sets as well") {
+TEST_CASE_METHOD(NeedsSets, "The limits of a meta-group apply to its sets") {
     const Meta meta;
     const unsigned limit = meta.info().max_events_per_cpu;
     for (unsigned events = 0; events < limit; events += 64)

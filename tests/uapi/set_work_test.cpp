@@ -41,7 +41,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(last.count() - before < 64);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A CPU has no part in a set whose events other sets have opened") {
+TEST_CASE_METHOD(NeedsSets, "A CPU is not involved in a set whose events other sets have opened") {
     const OnFirstCpu here;
     const Meta other;
     REQUIRE(open_set(other, clocks(4)) == 0);
@@ -67,7 +67,7 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(took < 15s);
 }
 
-TEST_CASE_METHOD(NeedsSets, "A signal ends the opening of a set that a CPU does not begin") {
+TEST_CASE_METHOD(NeedsSets, "A signal interrupts OPEN_SET while a CPU does not begin its work") {
     const OnFirstCpu here;
     const Meta meta;
     const auto four = distinct(4, testpmu_or_skip(0));
@@ -87,8 +87,9 @@ TEST_CASE_METHOD(NeedsSets, "A signal ends the opening of a set that a CPU does 
     REQUIRE(open_set(meta, distinct(4, testpmu_or_skip(0))) == 0);
 }
 
-TEST_CASE_METHOD(NeedsSets,
-                 "A set follows while a real-time thread never leaves the CPU that has opened it") {
+TEST_CASE_METHOD(
+    NeedsSets,
+    "A set follows CPU hotplug while a real-time thread never leaves the CPU that opened it") {
     const auto cpus = online_cpus();
     if (cpus.size() < 3) SKIP("needs 3 CPUs");
     const OnFirstCpu here;

@@ -47,7 +47,7 @@ TEST_CASE_METHOD(NeedsSets, "20 sets of the same 4 events share 4 counters") {
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "The same 4 events for 20 users are multiplexed as groups, and not as sets",
+                 "The same 4 events for 20 users are multiplexed as groups, but not as sets",
                  "[hardware]") {
     need_hardware();
     // In 4 modes, so that none is the same as another.
@@ -86,7 +86,7 @@ TEST_CASE_METHOD(NeedsSets,
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "Two members that share an event advance equally, from counts of their own") {
+                 "Two members that share an event advance equally, from their own counts") {
     const Meta meta;
     const int last = online_cpus().back();
     run_on(last);
@@ -109,9 +109,8 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(older.ids[0] != newer.ids[0]);
 }
 
-TEST_CASE_METHOD(
-    NeedsSets,
-    "A set that shares only some of its events leaves them to the others when it is closed") {
+TEST_CASE_METHOD(NeedsSets,
+                 "Closing a set that shares some of its events leaves these to the other sets") {
     const auto three = distinct(3, testpmu_or_skip(0));
     Meta first;
     REQUIRE(open_set(first, {three[0]}) == 0);
@@ -127,7 +126,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(NeedsSets,
-                 "RESET and DISABLE of a set do not show in another one that shares its events") {
+                 "RESET and DISABLE of a set do not affect another set that shares its events") {
     const Meta mine, theirs;
     REQUIRE(open_set(mine, {clock_event(), faults()}, {0}) == 0);
     REQUIRE(open_set(theirs, {clock_event(), faults()}, {0}) == 0);

@@ -8,7 +8,7 @@ using namespace std::chrono_literals;
 
 TEST_CASE_METHOD(
     NeedsStreams,
-    "A member that is attached while a stream runs has samples, on a CPU without members too") {
+    "A member that is attached while a stream runs has samples, even on a CPU without members") {
     const OneCpu here;
     const auto [first, meta] = attached(open_group(online_cpus().front(), kFull, 2));
     RunningStream stream(meta, kPeriod);
@@ -25,7 +25,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A member that is detached while a stream runs has no samples any more") {
+                 "A member that is detached while a stream runs has no more samples") {
     const OneCpu here;
     const EventGroup first = open_group(here.cpu, kFull, 2);
     const EventGroup second = open_group(here.cpu, kFull, 2);
@@ -64,8 +64,7 @@ TEST_CASE_METHOD(NeedsStreams, "Enable, disable and reset act on a stream at the
     wait_for_count([](std::uint64_t ns) { return ns == 0; });
 }
 
-TEST_CASE_METHOD(NeedsStreams,
-                 "A group that grows has samples with its new events after a short time") {
+TEST_CASE_METHOD(NeedsStreams, "A group that grows soon has samples with its new events") {
     const OneCpu here;
     auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
     RunningStream stream(meta, kPeriod);
@@ -165,7 +164,7 @@ TEST_CASE_METHOD(NeedsStreams,
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A CPU that goes offline has no deadlines, and has them again when it is back") {
+                 "A CPU has no deadlines while it is offline, and has them again when it is back") {
     MaxStreamPercent no_limit(100);
     const auto [groups, meta] = attached(open_everywhere(kFull, 2));
     RunningStream stream(meta, kPeriod);
@@ -184,7 +183,7 @@ TEST_CASE_METHOD(NeedsStreams,
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A stream can be started while a CPU is offline, which joins it later") {
+                 "A stream can be started while a CPU is offline, and the CPU joins it later") {
     MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto groups = open_everywhere(kFull, 2);
@@ -214,7 +213,7 @@ EventGroup open_idle_entries(int cpu) {
 
 TEST_CASE_METHOD(
     NeedsStreamsAndQuiet,
-    "In quiet mode an idle CPU is woken once per idle time, and has samples when it is busy") {
+    "In quiet mode an idle CPU is woken once per idle period, and has samples when it is busy") {
     MaxStreamPercent no_limit(100);
     const OnFirstCpu here;
     const int cpu = online_cpus().back();
@@ -284,7 +283,7 @@ TEST_CASE_METHOD(NeedsStreams,
     }
 }
 
-TEST_CASE_METHOD(NeedsStreams, "A child has no ring in its memory, and does not end the stream") {
+TEST_CASE_METHOD(NeedsStreams, "A child does not inherit rings, and does not end the stream") {
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 1));
     RunningStream stream(meta, kPeriod);

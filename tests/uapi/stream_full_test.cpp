@@ -5,7 +5,7 @@
 using namespace metagroup::test;
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A ring that is full at times does not hide what a stream takes of its CPU",
+                 "A ring that is sometimes full does not hide the CPU time of a stream",
                  "[share]") {
     const MaxStreamPercent limit(10);
     const OnFirstCpu test;

@@ -50,8 +50,7 @@ class NoIpcLock {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsStreams, "A stopped stream keeps no ring but those that are mapped",
-                 "[privilege]") {
+TEST_CASE_METHOD(NeedsStreams, "A stopped stream keeps only mapped rings", "[privilege]") {
     const OpenDevice device;
     const std::size_t pages = 2 * kCharged / kRingPage;
     const MaxRingKb limit(static_cast<int>((pages / online_cpus().size() + 1) * kRingPage / 1024));
@@ -166,7 +165,8 @@ TEST_CASE_METHOD(NeedsStreams, "A task that is killed does not allocate the rest
     REQUIRE(shortest < whole / 2);
 }
 
-TEST_CASE_METHOD(NeedsStreams, "A ring that a moved member could not have is tried again") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A ring that could not be allocated for a moved member is tried again") {
     const OneCpu here;
     const int to = online_cpus().front();
     if (to == here.cpu) SKIP("needs two CPUs");
@@ -205,8 +205,7 @@ TEST_CASE_METHOD(NeedsStreams, "A ring that a moved member could not have is tri
     REQUIRE(mapped == 0);
 }
 
-TEST_CASE_METHOD(NeedsStreams,
-                 "A ring cannot be mapped through a handle that is open for reading only") {
+TEST_CASE_METHOD(NeedsStreams, "A ring cannot be mapped through a read-only handle") {
     const EventGroup group = open_group(online_cpus().back(), kFull, 1);
     const Meta meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDONLY | O_CLOEXEC)));
     REQUIRE(meta.attach(group) == 0);

@@ -47,7 +47,7 @@ TEST_CASE_METHOD(NeedsSetsAndStreams,
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A group that grows beyond its ring is not sampled, and the others are") {
+                 "A group that grows beyond its ring is not sampled, but the others are") {
     const unsigned flags = GENERATE(0U, unsigned{PERF_METAGROUP_STREAM_OVERWRITE});
     const OneCpu here;
     EventGroup grows = open_group(here.cpu, kFull, 1);
@@ -100,7 +100,7 @@ TEST_CASE_METHOD(
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "Records of lost samples in place of small samples stay within the ring") {
+                 "Records of lost samples that replace small samples stay within the ring") {
     const OneCpu here;
     perf_event_attr attr = testpmu_or_skip(0);
     attr.pinned = 1;
@@ -124,7 +124,7 @@ TEST_CASE_METHOD(NeedsStreams,
     REQUIRE(ring.head() - ring.page().data_tail <= kRingPage);
 }
 
-TEST_CASE_METHOD(NeedsStreams, "Members of isolated CPUs that are skipped need no room in a ring",
+TEST_CASE_METHOD(NeedsStreams, "Members of skipped isolated CPUs need no space in a ring",
                  "[isolated]") {
     const auto isolated = listed_cpus("/sys/devices/system/cpu/isolated");
     if (isolated.empty()) SKIP("no CPU is isolated by isolcpus=");

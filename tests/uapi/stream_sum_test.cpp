@@ -31,9 +31,8 @@ struct Member {
 
 }  // namespace
 
-TEST_CASE_METHOD(
-    NeedsStreams,
-    "A million samples lack no deadline and no count, while members and CPUs come and go") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A million samples miss no deadline and no count while members and CPUs change") {
     const MaxStreamPercent no_limit(100);
     const int plugged = online_cpus().back();
     std::vector<EventGroup> groups;

@@ -70,7 +70,7 @@ TEST_CASE_METHOD(NeedsStreams,
     }
 }
 
-TEST_CASE_METHOD(NeedsStreams, "Each deadline of each CPU is a sample or is counted as lost") {
+TEST_CASE_METHOD(NeedsStreams, "Each deadline of each CPU has a sample or is counted as lost") {
     Streaming world;
     RunningStream stream(world.meta, kPeriod, 4 * kRingPage);
     auto all = stream.run(300ms);
@@ -105,7 +105,7 @@ TEST_CASE_METHOD(
     REQUIRE(common.size() > 10);
 }
 
-TEST_CASE_METHOD(NeedsStreams, "Counts of a stream and of sweeps continue each other") {
+TEST_CASE_METHOD(NeedsStreams, "Counts of a stream and of sweeps agree") {
     Streaming world;
     const Bytes before = world.meta.read();
     RunningStream stream(world.meta, kPeriod);
@@ -131,7 +131,7 @@ TEST_CASE_METHOD(NeedsStreams, "Counts of a stream and of sweeps continue each o
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A full ring keeps its samples, and what is lost is reported when there is room") {
+                 "A full ring keeps its samples, and losses are reported when there is space") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 3));
@@ -151,7 +151,8 @@ TEST_CASE_METHOD(NeedsStreams,
     check_deadlines(records, group.id(0), stream.arg().first, stream.period());
 }
 
-TEST_CASE_METHOD(NeedsStreams, "Lost deadlines that no ring reports are returned by the stop") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "Stopping a stream returns the lost deadlines that no ring reports") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 3));
@@ -175,7 +176,7 @@ TEST_CASE_METHOD(NeedsStreams, "Lost deadlines that no ring reports are returned
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "Any index that user space writes into a ring loses no more than samples") {
+                 "An index that user space writes into a ring can only cause lost samples") {
     const MaxStreamPercent no_limit(100);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 3));
@@ -254,7 +255,7 @@ TEST_CASE_METHOD(NeedsStreams,
     REQUIRE(ring.head() < kRingPage);
 }
 
-TEST_CASE_METHOD(NeedsStreams, "A stream is refused with an error that says why") {
+TEST_CASE_METHOD(NeedsStreams, "A stream is refused with a specific error") {
     Streaming world;
     const auto refused = [&](perf_metagroup_stream arg) { return start_stream(world.meta, arg); };
     REQUIRE(refused(stream_of(9999ns)) == -EINVAL);
@@ -281,7 +282,7 @@ TEST_CASE_METHOD(NeedsStreams, "A stream is refused with an error that says why"
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A ring can be mapped at its offset only, shared, and not beyond its end") {
+                 "A ring can be mapped only at its offset, shared, and not beyond its end") {
     const auto [group, meta] = attached(open_group(online_cpus().back(), kFull, 1));
     perf_metagroup_stream arg = stream_of(kPeriod, kRingPage);
     arg.map_offset = PERF_METAGROUP_RINGS;
@@ -347,7 +348,7 @@ TEST_CASE_METHOD(NeedsStreams, "Setting the time of day does not move deadlines"
 
 TEST_CASE_METHOD(
     NeedsStreams,
-    "Streams take no more of a CPU than max_stream_percent, and what they lose is counted") {
+    "Streams use no more CPU time than max_stream_percent, and their losses are counted") {
     const MaxStreamPercent limit(1);
     const int cpu = online_cpus().back();
     const auto [group, meta] = attached(open_group(cpu, kFull, 8));

@@ -89,7 +89,7 @@ void check_stream(const std::string& state, bool others_go_offline = false) {
 
 }  // namespace
 
-TEST_CASE_METHOD(NeedsStreams, "A stream goes on while tasks and devices are suspended",
+TEST_CASE_METHOD(NeedsStreams, "A stream continues while tasks and devices are suspended",
                  "[suspend]") {
     const std::string level = GENERATE("freezer", "devices");
     if (!has_word(kTest, level) || !has_word(kState, "freeze"))
@@ -99,7 +99,8 @@ TEST_CASE_METHOD(NeedsStreams, "A stream goes on while tasks and devices are sus
 }
 
 // The clock stands still meanwhile, and no deadline passes.
-TEST_CASE_METHOD(NeedsStreams, "A stream goes on after all CPUs but one were offline for a suspend",
+TEST_CASE_METHOD(NeedsStreams,
+                 "A stream continues after all CPUs but one were offline for a suspend",
                  "[suspend]") {
     if (!has_word(kTest, "core") || !has_word(kState, "mem"))
         SKIP("this kernel cannot rehearse a suspend");

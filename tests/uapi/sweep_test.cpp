@@ -24,7 +24,7 @@ struct Two {
 
 }  // namespace
 
-TEST_CASE("A sweep of some CPUs copies their frames alone") {
+TEST_CASE("A sweep of some CPUs copies only their frames") {
     const Two two;
     REQUIRE(two.meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
     const Framed all = take_apart(two.meta.read());
@@ -40,7 +40,7 @@ TEST_CASE("A sweep of some CPUs copies their frames alone") {
     }
 }
 
-TEST_CASE("A raw sweep of some CPUs is the reads of their leaders") {
+TEST_CASE("A raw sweep of some CPUs returns what reads of their leaders return") {
     const Two two;
     for (std::size_t cpu = 0; cpu < online_cpus().size(); ++cpu) {
         Bytes expected;
@@ -50,7 +50,7 @@ TEST_CASE("A raw sweep of some CPUs is the reads of their leaders") {
     }
 }
 
-TEST_CASE("A sweep of all CPUs named one by one is a read") {
+TEST_CASE("A sweep of all CPUs one by one is equivalent to a read") {
     const Two two;
     REQUIRE(two.meta.sweep_copy(online_cpus()) == two.meta.read());
 }
@@ -76,7 +76,7 @@ TEST_CASE("A sweep of some CPUs interrupts no others") {
         REQUIRE(calls[i] < kSweeps / 10);
 }
 
-TEST_CASE("Bits beyond the CPUs of the machine are ignored") {
+TEST_CASE("Bits beyond the machine's CPUs are ignored") {
     const Two two;
     std::vector<__u64> words(1024, ~0ULL);
     words[0] = 1;
@@ -85,7 +85,7 @@ TEST_CASE("Bits beyond the CPUs of the machine are ignored") {
     REQUIRE(got == static_cast<long>(two.meta.sweep_copy({0}).size()));
 }
 
-TEST_CASE("A sweep of no CPU is a header in FRAMED and nothing in RAW") {
+TEST_CASE("A sweep of no CPU returns a header in FRAMED and nothing in RAW") {
     const Two two;
     REQUIRE(two.meta.sweep_copy({}).empty());
     REQUIRE(two.meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
@@ -94,7 +94,7 @@ TEST_CASE("A sweep of no CPU is a header in FRAMED and nothing in RAW") {
     REQUIRE(none.head.sequence == 2);
 }
 
-TEST_CASE("A sweep of a CPU without members has none") {
+TEST_CASE("A sweep of a CPU without members returns none") {
     const auto [group, meta] = attached(open_group(0, kFull, 1, true));
     REQUIRE(meta.sweep_copy({1}).empty());
     REQUIRE(meta.sweep_copy({0, 1}) == group.read());
@@ -171,7 +171,7 @@ TEST_CASE("A mask or a buffer with an invalid address fails the sweep and loses 
     REQUIRE(two.meta.read() == concatenated(two.groups));
 }
 
-TEST_CASE("A buffer of exactly the size of a sweep is large enough, one byte less is not") {
+TEST_CASE("A buffer of exactly the size of a sweep is large enough, but one byte less is not") {
     const Two two;
     for (const unsigned format : kFormats) {
         CAPTURE(format);
@@ -188,7 +188,7 @@ TEST_CASE("A buffer of exactly the size of a sweep is large enough, one byte les
     }
 }
 
-TEST_CASE("The error of a member is no error of a sweep of other CPUs") {
+TEST_CASE("The error of a member does not fail a sweep of other CPUs") {
     const auto attr = testpmu_or_skip(kFull);
     const EventGroup bad = group_of(0, {attr});
     const EventGroup fine = open_group(1, kFull, 1, true);
@@ -205,7 +205,7 @@ TEST_CASE("The error of a member is no error of a sweep of other CPUs") {
     REQUIRE(meta.sweep_copy({0}).size() == bad.read().size());
 }
 
-TEST_CASE("A sweep of a moved member's old CPU finds its new CPU") {
+TEST_CASE("A sweep of a moved member's old CPU finds the member's new CPU") {
     const auto attr = testpmu_or_skip(kFull);
     const auto [group, meta] = attached(group_of(0, {attr}));
     REQUIRE(meta.set_format(PERF_METAGROUP_FORMAT_FRAMED) == 0);
@@ -242,7 +242,7 @@ TEST_CASE(
     REQUIRE(framed.frames[2].payload == kept.read());
 }
 
-TEST_CASE("A group that has grown is read whole by a sweep of its CPU") {
+TEST_CASE("A group that has grown is read completely by a sweep of its CPU") {
     EventGroup group = open_group(1, kFull, 1, true);
     const EventGroup other = open_group(0, kFull, 1, true);
     const Meta meta(group, other);

@@ -48,7 +48,7 @@ void require_no_step_back(const ThrottledGroup& world) {
 
 }  // namespace
 
-TEST_CASE("Clocks of a group that is throttled do not go back") {
+TEST_CASE("Clocks of a throttled group do not go back") {
     require_no_step_back(ThrottledGroup(GENERATE(false, true)));
 }
 
@@ -56,7 +56,7 @@ TEST_CASE("A clock does not go back while its siblings, which are not shown, are
     require_no_step_back(ThrottledGroup(false, kTimes));
 }
 
-TEST_CASE("Clocks of a group that is throttled are those of read(2)") {
+TEST_CASE("Clocks of a throttled group match read(2)") {
     const ThrottledGroup world(GENERATE(false, true));
     for (int round = 0; round < 200; ++round) {
         const Bytes before = world.group.read();

@@ -182,9 +182,10 @@ class Spinner {
 }  // namespace
 
 // Guests whose time is a number of instructions set METAGROUP_EXACT: run --icount.
-TEST_CASE_METHOD(NeedsStreams,
-                 "Streams leave a task what max_stream_percent says of its CPU, and samples come",
-                 "[share]") {
+TEST_CASE_METHOD(
+    NeedsStreams,
+    "Streams leave a task the CPU time that max_stream_percent requires, and still sample",
+    "[share]") {
     if (!std::getenv("METAGROUP_EXACT")) SKIP("parts of time are not exact: run --icount");
     const Row row = GENERATE(from_range(kRows));
     constexpr double least = 0.87;
@@ -274,7 +275,7 @@ TEST_CASE_METHOD(NeedsSets,
 // Memory: max_ring_kb and RLIMIT_MEMLOCK for rings, and numbers of streams and events.
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A user's rings are within max_ring_kb for each CPU and RLIMIT_MEMLOCK",
+                 "A user's rings are limited by max_ring_kb for each CPU and RLIMIT_MEMLOCK",
                  "[privilege]") {
     const OpenDevice device;
     // More than a ring, so that a part of the last one is the process's.
@@ -322,7 +323,7 @@ TEST_CASE_METHOD(NeedsStreams,
 }
 
 TEST_CASE_METHOD(NeedsStreams,
-                 "A user without CAP_PERFMON has at most 64 streams, a user with it more") {
+                 "A user has at most 64 streams without CAP_PERFMON, and may have more with it") {
     const OpenDevice device;
     struct Result {
         long first_64, next, stop, again;

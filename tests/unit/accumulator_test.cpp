@@ -82,7 +82,7 @@ TEST_CASE("Counts beyond the precision of a double stay exact") {
     CHECK(one.sum().count == (std::uint64_t{1} << 60U) + 1);
 }
 
-TEST_CASE("A sum that does not fit into 64 bits is no number of its rest") {
+TEST_CASE("A sum beyond 64 bits does not wrap") {
     One one;
     one.read(100, 100, 100, 0);
     for (std::uint64_t i = 1; i <= 3; ++i)
@@ -91,7 +91,7 @@ TEST_CASE("A sum that does not fit into 64 bits is no number of its rest") {
 }
 
 TEST_CASE(
-    "An event that was not on the PMU adds nothing, and its next count stands for that time") {
+    "An event that was not on the PMU adds nothing, and its next count is scaled to that time") {
     One one;
     one.read(100, 100, 100, 0);
     one.read(200, 200, 100, 0);
@@ -104,7 +104,7 @@ TEST_CASE(
     CHECK(one.sum().coverage() == 0.5);
 }
 
-TEST_CASE("What was counted before a reset stays, and counting begins anew") {
+TEST_CASE("A reset keeps earlier counts, and counting restarts") {
     One one;
     one.read(100, 100, 100, 1000);
     one.read(200, 200, 200, 5000);
@@ -123,7 +123,7 @@ TEST_CASE("A reading that is not newer changes nothing") {
     CHECK(one.sum().count == 20);
 }
 
-TEST_CASE("If a time goes back, counting begins anew") {
+TEST_CASE("If a time goes back, counting restarts") {
     const bool enabled = GENERATE(true, false);
     One one;
     one.read(100, 100, 100, 0);
@@ -131,7 +131,7 @@ TEST_CASE("If a time goes back, counting begins anew") {
     CHECK(one.read(300, 300, 300, 1100)->counts[0] == 100);
 }
 
-TEST_CASE("A disabled event is not counted, and later counts do not stand for that time") {
+TEST_CASE("A disabled event is not counted, and later counts are not scaled to that time") {
     One one;
     one.read(100, 100, 100, 0);
     one.read(200, 100, 100, 0, Status::off);
@@ -141,7 +141,7 @@ TEST_CASE("A disabled event is not counted, and later counts do not stand for th
     CHECK(one.sum().wall == 100);
 }
 
-TEST_CASE("An idle CPU has counted nothing more, which is known") {
+TEST_CASE("The count of an idle CPU is known not to have changed") {
     One one;
     one.read(100, 100, 100, 10);
     one.read(200, 100, 100, 10, Status::idle);
@@ -150,7 +150,7 @@ TEST_CASE("An idle CPU has counted nothing more, which is known") {
     CHECK(one.sum().wall == 100);
 }
 
-TEST_CASE("A cgroup that did not run has counted nothing, which is known") {
+TEST_CASE("The count of a cgroup that did not run is known not to have changed") {
     Accumulator accumulator(1, true);
     Counts counts(layout_of(1));
     const std::array<std::uint64_t, 2> none{};
@@ -164,7 +164,8 @@ TEST_CASE("A cgroup that did not run has counted nothing, which is known") {
     CHECK(counts.at(0, 0).wall == 200);
 }
 
-TEST_CASE("Why the time of a cgroup stood still is known only if its CPU is offline") {
+TEST_CASE(
+    "If the time of a cgroup does not advance, the reason is known only if its CPU is offline") {
     Accumulator accumulator(1, true);
     const std::array<std::uint64_t, 2> none{};
     const auto read = [&](std::uint64_t time, std::uint64_t enabled, std::uint32_t generation,
@@ -184,7 +185,7 @@ TEST_CASE("Why the time of a cgroup stood still is known only if its CPU is offl
     CHECK(gone->counts.empty());
 }
 
-TEST_CASE("A CPU that was offline once is not offline forever") {
+TEST_CASE("A CPU that was offline once is not treated as offline forever") {
     Accumulator accumulator(1);
     const std::array<std::uint64_t, 2> none{};
     const auto read = [&](std::uint64_t time, std::uint32_t generation) {
@@ -199,7 +200,7 @@ TEST_CASE("A CPU that was offline once is not offline forever") {
     CHECK(read(300, 1)->offline == 0);
 }
 
-TEST_CASE("The rate of a cgroup is per second of wall time, not of its own") {
+TEST_CASE("The rate of a cgroup is per second of wall time, not of its own time") {
     Accumulator accumulator(1, true);
     Counts counts(layout_of(1, AggrMode::all, {{.event = "cpu-clock", .clock = true}}));
     for (std::uint64_t second = 1; second <= 3; ++second) {
@@ -214,7 +215,7 @@ TEST_CASE("The rate of a cgroup is per second of wall time, not of its own") {
     CHECK(*counts.rate(counts.at(0, 0), 0) == kSecond / 10);
 }
 
-TEST_CASE("Events that were replaced are not subtracted from those before") {
+TEST_CASE("Counts of replaced events are not subtracted from earlier ones") {
     Accumulator accumulator(1);
     const std::array<std::uint64_t, 2> low{1, 1}, high{9, 9}, ids{1, 2}, others{3, 4};
     accumulator.add(0, {.time = 1, .enabled = 1, .running = 1, .counts = low, .ids = ids});
@@ -241,7 +242,7 @@ TEST_CASE("A record without a payload loses nothing") {
     CHECK(counts.at(0, 0).complete());
 }
 
-TEST_CASE("Without times in the format the events were on the PMU all the time") {
+TEST_CASE("Without times in the format, events are assumed to be on the PMU all the time") {
     Counts counts(layout_of(1));
     Accumulator accumulator(1);
     for (const std::uint64_t time : {100U, 200U}) {
@@ -255,7 +256,7 @@ TEST_CASE("Without times in the format the events were on the PMU all the time")
     CHECK(counts.at(0, 0).running == 100);
 }
 
-TEST_CASE("An older record of a CPU that rests is known until the sweep") {
+TEST_CASE("An older record of an idle or offline CPU covers the time until the sweep") {
     const auto status = GENERATE(PERF_METAGROUP_IDLE, PERF_METAGROUP_OFFLINE);
     const bool idle = status == PERF_METAGROUP_IDLE;
     Counts counts(layout_of(1));
@@ -271,7 +272,7 @@ TEST_CASE("An older record of a CPU that rests is known until the sweep") {
     CHECK(counts.counter(0, 0).wall == 350);
 }
 
-TEST_CASE("A record of another generation has the time offline before it") {
+TEST_CASE("A record of another generation follows a time offline") {
     Counts counts(layout_of(1));
     Accumulator accumulator(1);
     for (const std::uint32_t generation : {0U, 1U}) {
@@ -293,7 +294,7 @@ TEST_CASE("Counts are added to the lanes of the members") {
     CHECK_FALSE(counts.counter(0, 0).known());
 }
 
-TEST_CASE("After a restart the next reading counts nothing") {
+TEST_CASE("After a restart, the next reading counts nothing") {
     Counts counts(layout_of(1));
     Accumulator accumulator(1);
     accumulator.add(counts, snapshot({frame(0, 100, 0)}));
@@ -302,7 +303,7 @@ TEST_CASE("After a restart the next reading counts nothing") {
     CHECK_FALSE(counts.counter(0, 0).known());
 }
 
-TEST_CASE("An interval has its part also of counts that waited for the PMU") {
+TEST_CASE("An interval also has its share of counts that waited for the PMU") {
     Counts counts(layout_of(1));
     Accumulator accumulator(1);
     const auto read = [&](std::uint64_t time, std::uint64_t running, std::uint64_t count) {
@@ -318,7 +319,7 @@ TEST_CASE("An interval has its part also of counts that waited for the PMU") {
     CHECK(counts.counter(0, 0).wall == 100);
 }
 
-TEST_CASE("Of a difference that began before an interval, the interval has its part") {
+TEST_CASE("An interval has its share of a difference that began before it") {
     Counts counts(layout_of(1));
     Accumulator accumulator(1);
     accumulator.add(counts, snapshot({frame(0, 1000, 0)}));
@@ -329,7 +330,7 @@ TEST_CASE("Of a difference that began before an interval, the interval has its p
     CHECK(counts.at(0, 0).enabled == 1000);
 }
 
-TEST_CASE("A rate is divided by the time between the readings, not by when the sweep began") {
+TEST_CASE("A rate is divided by the time between readings, not between sweeps") {
     // Its second record was read 10 ms late.
     constexpr std::uint64_t ms = 1'000'000;
     Counts counts(layout_of(2, AggrMode::all, {{.event = "cpu-clock", .clock = true}}));
@@ -346,7 +347,8 @@ TEST_CASE("A rate is divided by the time between the readings, not by when the s
     CHECK(*counts.rate(counts.at(0, 0), 0) / 1e9 == 2);
 }
 
-TEST_CASE("A CPU that was offline for a part of the time does not make the others faster") {
+TEST_CASE(
+    "A CPU that was offline for a part of the time does not increase the rate of the others") {
     Counts counts(layout_of(2, AggrMode::all, {{.event = "cpu-clock", .clock = true}}));
     Accumulator accumulator(2);
     const auto read = [&](std::uint64_t time, std::uint64_t second_clock, Status status) {
@@ -370,7 +372,7 @@ TEST_CASE("A CPU that was offline for a part of the time does not make the other
     CHECK(*counts.rate(counts.at(0, 0), 0) == Catch::Approx(1.1e9));
 }
 
-TEST_CASE("A reading is shown as it is, the mean of its CPUs, and has no rate") {
+TEST_CASE("A reading is shown as the mean of its CPUs, and has no rate") {
     Counts counts(layout_of(2, AggrMode::all, {{.event = "margin", .unit = "C", .reading = true}}));
     Accumulator accumulator(2);
     const auto read = [&](std::uint64_t time, std::uint64_t first, std::uint64_t second) {

@@ -44,7 +44,7 @@ CAN_CALL(has_read, read());
 
 }  // namespace
 
-TEST_CASE("a Delta is of snapshots that live on, or of views") {
+TEST_CASE("Delta rejects temporary snapshots, but accepts views") {
     STATIC_CHECK(std::is_constructible_v<Delta, Snapshot&, const Snapshot&>);
     STATIC_CHECK(std::is_constructible_v<Delta, Snapshot&, SnapshotView>);
     STATIC_CHECK(std::is_constructible_v<Delta, SnapshotView, SnapshotView>);
@@ -55,14 +55,14 @@ TEST_CASE("a Delta is of snapshots that live on, or of views") {
     STATIC_CHECK_FALSE(std::is_constructible_v<Delta, SnapshotView, Snapshot>);
 }
 
-TEST_CASE("a SnapshotView is of no temporary snapshot") {
+TEST_CASE("SnapshotView rejects temporary snapshots") {
     STATIC_CHECK(std::is_constructible_v<SnapshotView, Snapshot&>);
     STATIC_CHECK_FALSE(std::is_constructible_v<SnapshotView, Snapshot>);
     STATIC_CHECK(std::is_assignable_v<SnapshotView&, Snapshot&>);
     STATIC_CHECK_FALSE(std::is_assignable_v<SnapshotView&, Snapshot>);
 }
 
-TEST_CASE("a temporary snapshot shows no records") {
+TEST_CASE("A temporary snapshot gives no access to records") {
     STATIC_CHECK((has_bytes<Snapshot&> && has_index<Snapshot&> && has_find<Snapshot&>));
     STATIC_CHECK_FALSE((has_bytes<Snapshot> || has_index<Snapshot> || has_find<Snapshot>));
     STATIC_CHECK((has_bytes<SnapshotView> && has_index<SnapshotView> && has_find<SnapshotView>));
@@ -71,7 +71,7 @@ TEST_CASE("a temporary snapshot shows no records") {
     STATIC_CHECK_FALSE((has_begin<Snapshot> || has_end<Snapshot>));
 }
 
-TEST_CASE("a part of a temporary is a copy") {
+TEST_CASE("Parts of temporaries are copies") {
     using Newer = decltype(std::declval<MemberDelta>().newer());
     using Decoded = decltype(std::declval<MemberView>().payload());
     using Cpus = decltype(std::declval<CpuList>().cpus());
@@ -82,12 +82,12 @@ TEST_CASE("a part of a temporary is a copy") {
     STATIC_CHECK((std::is_same_v<Reason, std::string>));
 }
 
-TEST_CASE("a temporary CPU list has no iterators") {
+TEST_CASE("A temporary CPU list has no iterators") {
     STATIC_CHECK((has_begin<const CpuList&> && has_end<CpuList&>));
     STATIC_CHECK_FALSE((has_begin<CpuList> || has_end<CpuList>));
 }
 
-TEST_CASE("a temporary meta-group or mapping shows nothing of its own") {
+TEST_CASE("A temporary meta-group or mapping returns no references") {
     STATIC_CHECK((has_view<Mapping&> && has_sweep<MetaGroup&> && has_members<const MetaGroup&>));
     STATIC_CHECK((has_groups<MetaGroup&> && has_events<MetaGroup&>));
     STATIC_CHECK_FALSE((has_view<Mapping> || has_sweep<MetaGroup> || has_members<MetaGroup>));
@@ -97,12 +97,12 @@ TEST_CASE("a temporary meta-group or mapping shows nothing of its own") {
     STATIC_CHECK_FALSE((has_newest<LiveGroup> || has_delta<LiveGroup> || has_group<LiveGroup>));
 }
 
-TEST_CASE("a temporary stream shows no deadlines") {
+TEST_CASE("A temporary stream gives no access to deadlines") {
     STATIC_CHECK(has_read<Stream&>);
     STATIC_CHECK_FALSE(has_read<Stream>);
 }
 
-TEST_CASE("any subset of an aggregate's members may be named") {
+TEST_CASE("Designated initializers may name any subset of an aggregate's members") {
     const MetaGroup::Options groups{.groups = {GroupSpec{.events = {EventSpec{.name = "a"}}}}};
     const MetaGroup::Options others{.backend = Backend::per_fd, .mode = {.quiet = true}};
     const MetaGroup::Options device{.cgroup = "system.slice", .device = "/dev/null"};

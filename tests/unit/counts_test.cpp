@@ -58,7 +58,7 @@ EventSpec software(const char* name, std::uint64_t config) {
 
 }  // namespace
 
-TEST_CASE("A ratio is of the CPUs that have both events") {
+TEST_CASE("A ratio is computed from CPUs that have both events") {
     // Instructions on CPU 0 only.
     Counts counts(std::make_shared<CountLayout>(
         std::vector<Column>{{.event = "cycles"}, {.event = "instructions"}}, two_groups(4),
@@ -77,7 +77,7 @@ TEST_CASE("A ratio is of the CPUs that have both events") {
     CHECK(counts.at(0, 1).counters == 4);
 }
 
-TEST_CASE("A value that is no finite number is not shown") {
+TEST_CASE("A value that is not finite is not shown") {
     Counts huge(layout_of(1, AggrMode::all, {{.event = "a", .scale = 1e300}, {.event = "b"}}));
     const std::array<std::uint64_t, 2> counts{UINT64_MAX / 2, 0};
     huge.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = counts});
@@ -95,7 +95,7 @@ TEST_CASE("A rate is not divided by the time of CPUs that were offline") {
     CHECK(counts.at(0, 0).offline == kSecond);
 }
 
-TEST_CASE("The total is that of all places, with what is missing") {
+TEST_CASE("The total covers all rows, and shows what they miss") {
     Counts counts(layout_of(3, AggrMode::cpu));
     counts.add(0, {.to = 100, .counts = kSome});
     counts.add(1, {.to = 40, .counts = kSome});
@@ -108,7 +108,7 @@ TEST_CASE("The total is that of all places, with what is missing") {
     CHECK(total.whole() == 2);
 }
 
-TEST_CASE("CPUs without a known place, as those that are offline, have a row of their own") {
+TEST_CASE("CPUs with unknown topology, such as offline CPUs, have their own row") {
     const std::vector<metagroup::CpuPlace> sockets{{.socket = 0}, {}, {.socket = 1}};
     const Aggregation rows(AggrMode::socket, CpuList::parse("0-2"), sockets);
     REQUIRE(rows.places().size() == 3);
@@ -119,7 +119,7 @@ TEST_CASE("CPUs without a known place, as those that are offline, have a row of 
     CHECK_THROWS(Aggregation(AggrMode::socket, CpuList({1}), sockets));
 }
 
-TEST_CASE("A ratio of a place is made of its own CPUs") {
+TEST_CASE("A ratio of a row is computed from its own CPUs") {
     // CPU 1 lacks the second event.
     const std::vector<metagroup::CpuPlace> sockets{{.socket = 0}, {.socket = 0}, {.socket = 1}};
     Counts counts(std::make_shared<CountLayout>(
@@ -136,7 +136,7 @@ TEST_CASE("A ratio of a place is made of its own CPUs") {
     CHECK(counts.ratio(std::nullopt, 1, 0) == 6);
 }
 
-TEST_CASE("Events that no CPU has both of have no sums in common") {
+TEST_CASE("Events that no CPU has in common have no common sums") {
     // No CPU has the third one at all.
     Counts counts(std::make_shared<CountLayout>(std::vector<Column>(3), two_groups(2),
                                                 Aggregation(AggrMode::all, CpuList::parse("0-1"))));
@@ -149,7 +149,7 @@ TEST_CASE("Events that no CPU has both of have no sums in common") {
     CHECK_FALSE(counts.sum_common(0, std::array<std::size_t, 2>{2, 2}, sums));
 }
 
-TEST_CASE("A count in no time has no rate") {
+TEST_CASE("A count without a duration has no rate") {
     Counts counts(layout_of(1));
     counts.add(0, {.counts = kSome});
     counts.add_up();
@@ -157,7 +157,9 @@ TEST_CASE("A count in no time has no rate") {
     CHECK_FALSE(counts.rate(counts.at(0, 0), 0));
 }
 
-TEST_CASE("A part of a time has the counts since the last count, and the times since the reading") {
+TEST_CASE(
+    "Counts are divided over the time since the last count, and times over the time since the last "
+    "reading") {
     // Off the PMU until 100.
     const Difference difference{.from = 0,
                                 .since = 100,
@@ -187,14 +189,14 @@ TEST_CASE("A part of a time has the counts since the last count, and the times s
     CHECK_FALSE(third.counter(0, 0).known());
 }
 
-TEST_CASE("A part of a time has the reading at its end") {
+TEST_CASE("A part of a difference has the reading at its end") {
     Counts counts(layout_of(1, AggrMode::all, {{.event = "margin", .reading = true}}));
     const std::array<std::uint64_t, 1> none{0}, margin{40};
     counts.add(0, {.to = 200, .counts = none, .readings = margin}, 100, 200);
     CHECK(counts.counter(0, 0).count == 40);
 }
 
-TEST_CASE("The mean of runs has the mean of their times, and lacks what one of them lacks") {
+TEST_CASE("The mean of runs has the mean of their times, and misses whatever one of them misses") {
     const auto layout = layout_of(2);
     metagroup::Runs runs;
     runs.add(1, counted(layout, 2));
@@ -212,7 +214,7 @@ TEST_CASE("The mean of runs has the mean of their times, and lacks what one of t
     CHECK(runs.counts().counter(0, 0).count == 200);
 }
 
-TEST_CASE("The mean of runs lacks the CPUs that are partial in one of them") {
+TEST_CASE("The mean of runs excludes CPUs that are partial in one of them") {
     const auto layout = layout_of(2);
     Counts partial(layout);
     partial.add(0, {.to = kSecond, .counts = kSome});
@@ -224,7 +226,7 @@ TEST_CASE("The mean of runs lacks the CPUs that are partial in one of them") {
     CHECK(runs.counts().at(0, 0).whole() == 1);
 }
 
-TEST_CASE("Columns know what their events are") {
+TEST_CASE("Columns have the properties of their events") {
     EventSpec time = software("duration_time", PERF_COUNT_SW_CPU_CLOCK);
     time.on_one_cpu = true;
     EventSpec energy{.name = "energy", .scale = 0.5, .unit = "Joules"};
@@ -252,7 +254,7 @@ TEST_CASE("Columns know what their events are") {
     CHECK(columns[4].supported);
 }
 
-TEST_CASE("Events of several PMUs are one column, and the same event twice is two") {
+TEST_CASE("An event of several PMUs has one column, and the same event twice has two") {
     const auto of_pmu = [](const char* name) {
         return metagroup::GroupSpec{{EventSpec{.name = name, .merged = "imc/reads/"}}};
     };

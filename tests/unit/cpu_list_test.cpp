@@ -28,7 +28,7 @@ TEST_CASE("a CPU list is written as it is read") {
     CHECK(CpuList::parse(text).to_string() == text);
 }
 
-TEST_CASE("a wrong CPU list is refused with text, column and remedy") {
+TEST_CASE("An invalid CPU list is refused with text, column and remedy") {
     struct Wrong {
         const char* text;
         const char* column;
@@ -60,7 +60,7 @@ TEST_CASE("a wrong CPU list is refused with text, column and remedy") {
                        ContainsSubstring('"' + std::string(wrong.text) + '"')));
 }
 
-TEST_CASE("a wrong CPU list has place, reason and remedy apart") {
+TEST_CASE("The error of an invalid CPU list has location, reason and remedy as separate parts") {
     const Error error = error_from([] { CpuList::parse("3-1"); });
     CHECK(error.cause() == Cause::syntax);
     CHECK(error.code().value() == EINVAL);
@@ -74,7 +74,7 @@ TEST_CASE("a NUL in a CPU list does not hide the error") {
                          MessageMatches(ContainsSubstring("column 2: unexpected")));
 }
 
-TEST_CASE("a CPU list made of numbers is checked like a text") {
+TEST_CASE("A CPU list made from numbers is checked like one made from text") {
     CHECK_THROWS_AS(CpuList({1, 1}), std::invalid_argument);
     CHECK_THROWS_AS(CpuList({-1}), std::invalid_argument);
     CHECK(CpuList(std::vector<int>{}).empty());
@@ -98,7 +98,7 @@ TEST_CASE("a system without sysfs is an error that names the file") {
     CHECK_THAT(error.failed(), ContainsSubstring("/nonexistent/online"));
 }
 
-TEST_CASE("an online CPU is possible, and there is one") {
+TEST_CASE("At least one CPU is online, and online CPUs are possible CPUs") {
     CHECK_FALSE(CpuList::online().empty());
     CHECK(CpuList::online().intersect(CpuList::possible()) == CpuList::online());
 }
@@ -138,7 +138,7 @@ TEST_CASE("each CPU has its core, die, socket and node") {
     CHECK(places[10] == CpuPlace{.socket = 3, .die = 4, .core = 5, .node = 6});
 }
 
-TEST_CASE("files of a CPU that are missing leave its place unknown") {
+TEST_CASE("If files of a CPU are missing, its topology is unknown") {
     TempTree tree;
     tree.file("cpu/cpu0/topology/physical_package_id", "-1")
         .file("cpu/cpu0/topology/core_id", "1")
@@ -152,7 +152,7 @@ TEST_CASE("files of a CPU that are missing leave its place unknown") {
     CHECK(read_topology(tree.path() + "/none").empty());
 }
 
-TEST_CASE("every CPU of this machine that is online has a core") {
+TEST_CASE("Every online CPU of this machine has a core") {
     const auto places = read_topology();
     for (const int cpu : CpuList::online())
         CHECK(places.at(static_cast<std::size_t>(cpu)).core >= 0);

@@ -98,7 +98,7 @@ TEST_CASE("deadlines come in order, each with the samples of all CPUs") {
     CHECK(text(reader.read(0)) == "300: 0@300 1@310");
 }
 
-TEST_CASE("a deadline is held back until every CPU has it, a later one, or it has expired") {
+TEST_CASE("A deadline is held back until every CPU has reached it or it has expired") {
     FakeSampler sampler(3);
     DeadlineReader reader(sampler, period);
     sampler.write(0, 105);
@@ -117,7 +117,7 @@ TEST_CASE("a deadline is held back until every CPU has it, a later one, or it ha
     CHECK_FALSE(reader.holds_back());
 }
 
-TEST_CASE("a ring that is half full is reason enough") {
+TEST_CASE("A half-full ring releases an incomplete deadline") {
     FakeSampler sampler(2);
     DeadlineReader reader(sampler, period);
     std::uint64_t time = 0;
@@ -129,7 +129,7 @@ TEST_CASE("a ring that is half full is reason enough") {
     CHECK(reader.read(0).empty());
 }
 
-TEST_CASE("losses are at the deadline at which they were noticed") {
+TEST_CASE("Losses belong to the deadline at which they were detected") {
     FakeSampler sampler(2);
     DeadlineReader reader(sampler, period);
     sampler.write(0, 105);
@@ -148,7 +148,7 @@ TEST_CASE("losses are at the deadline at which they were noticed") {
     CHECK(loss.payload_bytes().empty());
 }
 
-TEST_CASE("a sample that is too late is in the next deadline") {
+TEST_CASE("A sample that is too late belongs to the next deadline") {
     FakeSampler sampler(2);
     DeadlineReader reader(sampler, period);
     sampler.write(0, 105);
@@ -161,7 +161,7 @@ TEST_CASE("a sample that is too late is in the next deadline") {
     CHECK(text(reader.read(0)) == "300: 0@305 1@105 1@205 1@305");
 }
 
-TEST_CASE("rings with timers of their own have a common order of deadlines") {
+TEST_CASE("Rings with separate timers have a common order of deadlines") {
     FakeSampler sampler(2);
     sampler.common = false;
     sampler.first = 1000;
@@ -176,7 +176,7 @@ TEST_CASE("rings with timers of their own have a common order of deadlines") {
     CHECK(text(reader.read(0)) == "1000: 0@1002 1@1097; 1100: 0@1099 1@1203; 1200: 0@1203 1@1296");
 }
 
-TEST_CASE("with a timer of its own, all deadlines without a sample are lost") {
+TEST_CASE("With a separate timer, all deadlines without a sample are lost") {
     FakeSampler sampler(1);
     sampler.common = false;
     sampler.first = 800;
@@ -207,7 +207,7 @@ TEST_CASE("a timer whose first sample is late has as many deadlines as periods")
     CHECK(counted == 6);
 }
 
-TEST_CASE("values in front of the group's own are hidden") {
+TEST_CASE("Values before those of the group are hidden") {
     FakeSampler sampler(1);
     sampler.hidden = 1;
     DeadlineReader reader(sampler, period);
@@ -220,7 +220,7 @@ TEST_CASE("values in front of the group's own are hidden") {
     CHECK_FALSE(one.raw(1));
 }
 
-TEST_CASE("what was not taken is left for the next read") {
+TEST_CASE("Deadlines that were not taken are left for the next read") {
     FakeSampler sampler(8);
     DeadlineReader reader(sampler, period);
     std::size_t written = 0;
@@ -248,7 +248,7 @@ TEST_CASE("what was not taken is left for the next read") {
     CHECK(read == written);
 }
 
-TEST_CASE("the space in the rings is given back by the next read or by release") {
+TEST_CASE("The next read or release() frees the space in the rings") {
     FakeSampler sampler(1);
     DeadlineReader reader(sampler, period);
     sampler.write(0, 100);
@@ -263,7 +263,7 @@ TEST_CASE("the space in the rings is given back by the next read or by release")
     CHECK(sampler.fakes[0].head().data_tail == sampler.fakes[0].head().data_head);
 }
 
-TEST_CASE("what was written backward comes in order, too") {
+TEST_CASE("Samples that were written backward are also in order") {
     FakeSampler sampler(2, Ring::Order::backward);
     DeadlineReader reader(sampler, period);
     for (const std::uint64_t time : {105U, 205U, 305U}) {
@@ -316,7 +316,7 @@ TEST_CASE("a sample takes few instructions", "[instructions]") {
     CHECK(*instructions / (64 * cpus) < 220);
 }
 
-TEST_CASE("a sample of no member, and one that is no payload, are refused") {
+TEST_CASE("A sample of no member, and a sample with an invalid payload, are refused") {
     FakeSampler unknown(1);
     DeadlineReader first(unknown, period);
     unknown.fakes[0].write(sample({77, 100, 0}, payload(metagroup::ReadFormat::group, {{1}})));
@@ -331,7 +331,7 @@ TEST_CASE("a sample of no member, and one that is no payload, are refused") {
                ContainsSubstring("its 8 bytes are no payload of read format 0x8"));
 }
 
-TEST_CASE("a payload is checked even if it is as long as the one before") {
+TEST_CASE("A payload is checked even if it has the size of the previous one") {
     FakeSampler sampler(1);
     DeadlineReader reader(sampler, period);
     sampler.write(0, 100);
@@ -342,7 +342,7 @@ TEST_CASE("a payload is checked even if it is as long as the one before") {
     CHECK(error_from([&] { static_cast<void>(reader.read(0)); }).cause() == Cause::bad_ring);
 }
 
-TEST_CASE("a payload with fewer values than are hidden is refused each time") {
+TEST_CASE("A payload with fewer values than must be hidden is refused each time") {
     FakeSampler sampler(1);
     sampler.hidden = 3;
     DeadlineReader reader(sampler, period);
@@ -351,7 +351,7 @@ TEST_CASE("a payload with fewer values than are hidden is refused each time") {
         CHECK(error_from([&] { static_cast<void>(reader.read(0)); }).cause() == Cause::bad_ring);
 }
 
-TEST_CASE("deadlines go on behind a record that was refused") {
+TEST_CASE("Deadlines continue after a record that was refused") {
     FakeSampler sampler(1);
     DeadlineReader reader(sampler, period);
     sampler.write(0, 100);
@@ -375,7 +375,7 @@ TEST_CASE("samples that were held back can be taken as records") {
     CHECK(text(reader.read(0)) == "200: 0@200 1@200");
 }
 
-TEST_CASE("times that cannot be right do no harm") {
+TEST_CASE("Invalid times do no harm") {
     FakeSampler sampler(2);
     DeadlineReader reader(sampler, period);
     sampler.write(0, UINT64_MAX);

@@ -55,7 +55,7 @@ TEST_CASE("a delta subtracts counts and times of each member") {
     CHECK_THROWS_AS(delta[2], std::out_of_range);
 }
 
-TEST_CASE("a delta can be walked, also if the older snapshot has fewer or other members") {
+TEST_CASE("A delta can be iterated even if the older snapshot has fewer or other members") {
     const Snapshot older = snapshot(framed({frame(1, 100, 10), frame(3, 100, 30)}));
     const Snapshot newer = snapshot(
         framed({frame(1, 200, 11), frame(2, 200, 20), frame(3, 200, 33), frame(4, 200, 40)}));
@@ -70,7 +70,8 @@ TEST_CASE("a delta can be walked, also if the older snapshot has fewer or other 
     CHECK(counts == std::vector<std::optional<std::uint64_t>>{1, std::nullopt, 3, std::nullopt});
 }
 
-TEST_CASE("the time for which a CPU was offline is what its events were not enabled for") {
+TEST_CASE(
+    "The time for which a CPU was offline is the time for which its events were not enabled") {
     const Snapshot on = snapshot(framed({frame_of_set(100, 50, 0)}));
     const Snapshot later = snapshot(framed({frame_of_set(200, 149, 0)}));
     const Snapshot off = snapshot(framed({frame_of_set(300, 180, 0, PERF_METAGROUP_OFFLINE)}));
@@ -96,7 +97,7 @@ TEST_CASE("without times, or in groups of other events, the time offline is not 
     CHECK_FALSE(Delta(older, others)[0].offline_ns());
 }
 
-TEST_CASE("snapshots and deltas are ranges of the standard library") {
+TEST_CASE("Snapshots and deltas are standard ranges") {
     static_assert(std::ranges::forward_range<const SnapshotView>);
     static_assert(std::ranges::sized_range<const SnapshotView>);
     static_assert(std::ranges::sized_range<const Delta>);
@@ -116,7 +117,7 @@ TEST_CASE("a count that wraps at 64 bits is subtracted modulo 2^64") {
     CHECK(Delta(older, newer)[0].raw(0) == 10);
 }
 
-TEST_CASE("a count that went back is nothing, not a huge number") {
+TEST_CASE("A count that went back gives no value, not a huge number") {
     const Snapshot older = snapshot(framed({frame(0, 1, 1000, 10, 10)}));
     const Snapshot newer = snapshot(framed({frame(0, 2, 3, 20, 20)}));
     CHECK(Delta(older, newer)[0].match() == Match::ok);
@@ -145,7 +146,7 @@ TEST_CASE("members are matched by number when some joined or left") {
     CHECK(delta.removed_count() == 1);
 }
 
-TEST_CASE("members that are not the same any more are not subtracted") {
+TEST_CASE("Members that are no longer the same are not subtracted") {
     const auto group = static_cast<std::uint32_t>(ReadFormat::group);
     const auto ids = static_cast<std::uint32_t>(ReadFormat::group | ReadFormat::id);
     const auto match = [](const Frame& a, const Frame& b) {
@@ -166,7 +167,7 @@ TEST_CASE("members that are not the same any more are not subtracted") {
     CHECK(match(failed, frame_of(group, {{1}})) == Match::unread);
 }
 
-TEST_CASE("the delta to a snapshot never read has only members that joined") {
+TEST_CASE("The delta to a snapshot that was never read has only added members") {
     const Snapshot empty;
     const Snapshot newer = snapshot(framed({frame(0, 1, 1)}));
     CHECK(Delta(empty, newer)[0].match() == Match::joined);
@@ -241,7 +242,7 @@ TEST_CASE("a live group counts again on CPUs that are back") {
     CHECK_FALSE(live.reopen());
 }
 
-TEST_CASE("a live group that cannot be opened again stays as it is, and says why") {
+TEST_CASE("A live group that cannot be reopened stays as it is, and reports the reason") {
     LiveGroup live = count_clock(Backend::automatic);
     go_offline(live);
     {
@@ -257,7 +258,7 @@ TEST_CASE("a live group that cannot be opened again stays as it is, and says why
     CHECK(live.problem().empty());
 }
 
-TEST_CASE("a sweep that fails leaves a live group with the snapshot before") {
+TEST_CASE("A failed sweep leaves a live group with the previous snapshot") {
     FakeModule module;
     LiveGroup live = count_clock(Backend::module);
     live.read();

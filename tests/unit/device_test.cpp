@@ -22,7 +22,7 @@ TEST_CASE("a missing device names the module") {
     CHECK_THAT(error.remedy(), ContainsSubstring("modprobe perf_metagroup"));
 }
 
-TEST_CASE("a device that is not there is explained, with the commands that mend it") {
+TEST_CASE("A missing device is explained, with the commands that fix it") {
     TempTree tree;
     const ModulePaths paths{tree.path("sys"), tree.path("lib"), tree.path("dkms"),
                             tree.path("lockdown")};
@@ -49,7 +49,7 @@ TEST_CASE("a device that is not there is explained, with the commands that mend 
     expect("is loaded, but its device is kept", "--device /dev/perf_metagroup");
 }
 
-TEST_CASE("another file is not the device") {
+TEST_CASE("Another file is not accepted as the device") {
     const auto error = error_from([] { Device::open("/dev/null"); });
     CHECK(error.cause() == Cause::wrong_module);
     CHECK(error.code().value() == ENOTTY);
@@ -72,7 +72,7 @@ TEST_CASE("a device takes ownership of a descriptor") {
     CHECK(::fcntl(fd, F_GETFD) == -1);
 }
 
-TEST_CASE("a descriptor of another file is no device, and is closed") {
+TEST_CASE("A descriptor of another file is refused and closed") {
     const int fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
     CHECK(error_from([fd] { Device{fd}; }).cause() == Cause::wrong_module);
     CHECK(::fcntl(fd, F_GETFD) == -1);
@@ -87,7 +87,7 @@ TEST_CASE("a device is move-only") {
     CHECK(second.fd() >= 0);
 }
 
-TEST_CASE("leaders that are attached can be read when their descriptors are closed") {
+TEST_CASE("Attached leaders can be read after their descriptors are closed") {
     FakeModule module;
     module.first_number = 41;
     Device device = device_with_member();
@@ -143,7 +143,7 @@ TEST_CASE("a member is described with all of its identifiers") {
     CHECK(error.code().value() == ENOENT);
 }
 
-TEST_CASE("a buffer that is too small is ENOSPC, a snapshot grows") {
+TEST_CASE("A buffer that is too small fails with ENOSPC, but a snapshot grows") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     std::array<std::byte, 8> small{};
@@ -166,7 +166,7 @@ TEST_CASE("a group that grows between INFO and read makes the snapshot grow agai
     CHECK(module.reads == 3);
 }
 
-TEST_CASE("a read that a signal interrupted begins again") {
+TEST_CASE("A read that a signal interrupted is restarted") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     module.interrupt_reads = 2;
@@ -178,7 +178,7 @@ TEST_CASE("a read that a signal interrupted begins again") {
     CHECK(device.read(buffer) == 64);
 }
 
-TEST_CASE("a call that a signal interrupted begins again") {
+TEST_CASE("A call that a signal interrupted is restarted") {
     need_software_events();
     FakeModule module;
     module.interrupt_calls = 1;
@@ -247,7 +247,7 @@ bool is_open(int fd) {
 }
 }  // namespace
 
-TEST_CASE("a descriptor is closed at the end of its owner") {
+TEST_CASE("A descriptor is closed when its owner is destroyed") {
     int number = -1;
     {
         const UniqueFd fd = open_null();
@@ -271,7 +271,7 @@ TEST_CASE("a moved descriptor has one owner") {
     CHECK_FALSE(is_open(replaced));
 }
 
-TEST_CASE("a caller may let a signal end its call") {
+TEST_CASE("A caller may let a signal interrupt its call") {
     struct Interrupted {};
     FakeModule module;
     Device device = device_with_member();

@@ -22,7 +22,7 @@ TEST_CASE("an error has cause, errno and parts") {
     CHECK(error.what() == std::string("cannot open it: another has it; end that"));
 }
 
-TEST_CASE("an error without a reason has that of its errno") {
+TEST_CASE("An error without a reason has the reason of its errno") {
     const Error error(Cause::other, EIO, {.failed = "cannot read it"});
     CHECK(error.reason() == std::generic_category().message(EIO));
     CHECK(error.what() == "cannot read it: " + error.reason());
@@ -70,7 +70,7 @@ TEST_CASE("a refused permission names the sysctl with its value and the capabili
     CHECK_THAT(open_text(EACCES), ContainsSubstring("paranoid is unknown"));
 }
 
-TEST_CASE("where CAP_PERFMON is not enough the remedy lowers the sysctl, too") {
+TEST_CASE("Where CAP_PERFMON is not enough, the remedy also lowers the sysctl") {
     CHECK_THAT(open_text(EPERM, {.paranoid = 2, .seccomp = true}),
                ContainsSubstring("seccomp") && ContainsSubstring("container") &&
                    !ContainsSubstring("paranoid"));
@@ -119,7 +119,7 @@ TEST_CASE("a missing or offline CPU is the cause of any error") {
     CHECK(open_error(EINVAL, at).reason() == "this machine has no CPU 3 (online: 0-1)");
 }
 
-TEST_CASE("operation, reason and remedy are separate") {
+TEST_CASE("Operation, reason and remedy are separate parts") {
     const Error error = open_error(EBUSY);
     CHECK(error.failed() == "cannot open it");
     CHECK(error.reason() == "another event has exclusive use of the PMU");
@@ -127,7 +127,7 @@ TEST_CASE("operation, reason and remedy are separate") {
     CHECK(error.code().value() == EBUSY);
 }
 
-TEST_CASE("every failed open has its cause, and a remedy if the cause is known") {
+TEST_CASE("Every failed open has a cause, and a remedy if the cause is known") {
     struct Case {
         int error;
         Cause cause;
@@ -219,7 +219,7 @@ TEST_CASE("a refused attach has the reason of the module") {
     CHECK_THAT(error.what(), ContainsSubstring(given.text));
 }
 
-TEST_CASE("a refused attach without a reason has that of its errno") {
+TEST_CASE("A refused attach without a reason has the reason of its errno") {
     const auto attach = [](int error, const Circumstances& circumstances = {}) {
         return diagnose(Call::attach, error, "cannot attach", circumstances);
     };
@@ -242,11 +242,11 @@ TEST_CASE("the edit distance counts insertions, deletions, replacements and swap
     CHECK(edit_distance("kitten", "sitting") == 3);
 }
 
-TEST_CASE("upper and lower case are no difference") {
+TEST_CASE("Similarity ignores case") {
     CHECK(edit_distance("CYCLES", "cycles") == 0);
 }
 
-TEST_CASE("the most similar names come first, dissimilar ones not at all") {
+TEST_CASE("The most similar names come first, and dissimilar names are left out") {
     const std::vector<std::string> names = {"instructions", "ref-cycles", "bicycles", "cycles"};
     CHECK(similar_words("cycels", names) == std::vector<std::string>{"cycles"});
     CHECK(similar_words("zzzzzz", names).empty());

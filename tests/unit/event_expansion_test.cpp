@@ -62,7 +62,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("wildcards name each tracepoint that fits") {
+TEST_CASE("Wildcards expand to each matching tracepoint") {
     const Server server;
     CHECK(server.texts("sched:*") == Texts{"sched:sched_switch", "sched:sched_waking"});
     CHECK(server.texts("*:*_[es]*:u") == Texts{"irq:irq_entry:u", "sched:sched_switch:u"});
@@ -74,7 +74,7 @@ TEST_CASE("wildcards name each tracepoint that fits") {
     CHECK(server.refusal("sched:x*").cause() == Cause::unknown_event);
 }
 
-TEST_CASE("an event of numbered PMUs is one event for each, to be merged") {
+TEST_CASE("An event of numbered PMUs expands to one event for each, which are merged") {
     const Server server;
     const auto* text = GENERATE("uncore_imc/cas_count_read/", "imc/cas_count_read/",
                                 "uncore_imc_[01]/cas_count_read/", "uncore_*/cas_count_read/");
@@ -91,7 +91,7 @@ TEST_CASE("an event of numbered PMUs is one event for each, to be merged") {
     }
 }
 
-TEST_CASE("a PMU of just that name is meant alone") {
+TEST_CASE("A PMU with exactly the given name takes precedence over numbered PMUs") {
     const Server server;
     CHECK(server.one("uncore_imc_0/cas_count_read/").merged.empty());
     CHECK(server.one("uncore_imc_free_running/data_read/").merged.empty());
@@ -106,7 +106,7 @@ TEST_CASE("an event that no matching PMU has is refused with the reason of the f
     CHECK(server.refusal("uncore_x*/y/").cause() == Cause::unknown_pmu);
 }
 
-TEST_CASE("a group of events of several PMUs is one group for each PMU") {
+TEST_CASE("A group of events of several PMUs expands to one group for each PMU") {
     const Server server;
     const auto groups = server.parse("{uncore_imc/cas_count_read/,uncore_imc/event=1/}:u");
     REQUIRE(groups.size() == 2);
@@ -124,7 +124,7 @@ TEST_CASE("a group of events of several PMUs is one group for each PMU") {
     }
 }
 
-TEST_CASE("an event in sysfs needs no PMU in front") {
+TEST_CASE("An event in sysfs does not need a PMU prefix") {
     const Server server;
     CHECK(server.one("tsc").attr.type == 9);
     CHECK(server.one("energy-pkg").unit == "Joules");
@@ -148,7 +148,8 @@ TEST_CASE("name= gives an event another name") {
     CHECK_THAT(server.refusal("cpu/event=1,name=/").what(), ContainsSubstring("\"name\""));
 }
 
-TEST_CASE("a term that would change counts, and is for perf alone, is refused with the reason") {
+TEST_CASE(
+    "A term that would change counts, and that only perf supports, is refused with the reason") {
     const Server server;
     for (const char* text : {"cpu/event=1,percore/", "cpu/event=1,aux-action=pause/"}) {
         CAPTURE(text);
@@ -187,7 +188,7 @@ TEST_CASE("P asks for the highest precision of the CPU") {
     CHECK(parse_events("cycles:P", plain.paths)[0].events[0].attr.precise_ip == 0);
 }
 
-TEST_CASE("S and W change no event, and a group says that it is weak") {
+TEST_CASE("S and W change no event, and W marks the group as weak") {
     const Server server;
     const auto groups = server.parse("{cycles,dummy}:SW");
     CHECK(groups[0].weak());

@@ -135,7 +135,7 @@ TEST_CASE("a CPU that the machine lacks is an error that names it") {
     CHECK_THAT(error.reason(), ContainsSubstring("no CPU " + std::to_string(absent)));
 }
 
-TEST_CASE("a failing sibling is named and takes the group with it") {
+TEST_CASE("A failing sibling is named, and fails the whole group") {
     need_software_events();
     GroupSpec spec = three_events();
     spec.events[1].name = "nonsense";
@@ -157,7 +157,7 @@ TEST_CASE("the soft limit of descriptors is raised when they run out") {
     CHECK(open_with_limit(1, false) == "opened");
 }
 
-TEST_CASE("running into the hard limit of descriptors names the limit") {
+TEST_CASE("Reaching the hard limit of descriptors names the limit") {
     need_software_events();
     CHECK_THAT(open_with_limit(1, true), ContainsSubstring("EMFILE: ") &&
                                              ContainsSubstring("RLIMIT_NOFILE") &&
@@ -176,7 +176,7 @@ TEST_CASE("Cgroups are those of version 2") {
     CHECK(cgroup_root(tree.path("mounts")) == "/sys/fs/cgroup/unified");
 }
 
-TEST_CASE("Where version 1 has the controller perf_event, cgroups are those of it") {
+TEST_CASE("If cgroup version 1 has the perf_event controller, cgroups are looked up there") {
     TempTree tree;
     tree.file("mounts", std::string(kUnified) +
                             "none /sys/fs/cgroup/cpu cgroup rw,cpu 0 0\n"
@@ -184,7 +184,7 @@ TEST_CASE("Where version 1 has the controller perf_event, cgroups are those of i
     CHECK(cgroup_root(tree.path("mounts")) == "/sys/fs/cgroup/perf");
 }
 
-TEST_CASE("A blank in the path of the cgroups is no end of it") {
+TEST_CASE("A blank in the mount point of cgroups does not end the path") {
     TempTree tree;
     tree.file("mounts", "none /my\\040groups cgroup2 rw 0 0");
     CHECK(cgroup_root(tree.path("mounts")) == "/my groups");
@@ -198,7 +198,7 @@ TEST_CASE("Without cgroups the error says how to mount them") {
     CHECK_THAT(error.remedy(), ContainsSubstring("mount -t cgroup2"));
 }
 
-TEST_CASE("A cgroup is found by its path, with the root or without") {
+TEST_CASE("A cgroup is found by its path, with or without the mount point") {
     TempTree tree;
     tree.file("system.slice/cron.service/cgroup.procs", "1");
     CHECK(open_cgroup("system.slice/cron.service", tree.path()));
@@ -206,7 +206,7 @@ TEST_CASE("A cgroup is found by its path, with the root or without") {
     CHECK(open_cgroup(tree.path("system.slice"), tree.path()));
 }
 
-TEST_CASE("A list of cgroups is refused as such, unless a cgroup has that name") {
+TEST_CASE("A list of cgroups is refused, unless a cgroup has that name") {
     TempTree tree;
     tree.file("a/x", "").file("b,c/x", "");
     CHECK_THAT(error_from([&] { open_cgroup("a,b", tree.path()); }).what(),
@@ -214,7 +214,7 @@ TEST_CASE("A list of cgroups is refused as such, unless a cgroup has that name")
     CHECK(open_cgroup("b,c", tree.path()));
 }
 
-TEST_CASE("Filters of system calls and user namespaces are found out") {
+TEST_CASE("Seccomp filters and user namespaces are detected") {
     TempTree tree;
     tree.file("status", "Name:\tx\nSeccomp:\t2\nSeccomp_filters:\t1\n");
     tree.file("uid_map", "         0       1000          1\n");
@@ -226,14 +226,14 @@ TEST_CASE("Filters of system calls and user namespaces are found out") {
     CHECK_FALSE(in_user_namespace(tree.path()));
 }
 
-TEST_CASE("A cgroup that is not there is named, with where cgroups are") {
+TEST_CASE("A missing cgroup is named, with the location of cgroups") {
     TempTree tree;
     const auto error = error_from([&] { open_cgroup("system.slcie", tree.path()); });
     CHECK(error.cause() == Cause::no_cgroup);
     CHECK_THAT(error.failed(), ContainsSubstring("system.slcie") && ContainsSubstring(tree.path()));
 }
 
-TEST_CASE("A path that leads out of the cgroups is no cgroup") {
+TEST_CASE("A path that leads out of the cgroup tree is refused") {
     TempTree tree;
     tree.file("cgroups/busy/cgroup.procs", "1");
     const std::string root = tree.path("cgroups");

@@ -70,7 +70,7 @@ bool contains(const std::string& text, const char* part) {
 
 }  // namespace
 
-TEST_CASE("a format places bits in one or several ranges") {
+TEST_CASE("A format places bits in one or several ranges") {
     const auto field = parse_format("config:0-7,32-35");
     REQUIRE(field);
     CHECK(field->config == 0);
@@ -109,7 +109,7 @@ TEST_CASE("an event's name expands to its terms, and terms written by hand overr
     CHECK(pmus.encode("core", "slot,umask=3").attr.config == 0x310);
 }
 
-TEST_CASE("an event says whether it shows a state, and whether it is one of its package") {
+TEST_CASE("An event reports whether it is a reading, and whether it counts for a whole package") {
     const FakePmus pmus;
     CHECK(pmus.encode("core", "margin").reading);
     CHECK_FALSE(pmus.encode("core", "margin").per_package);
@@ -117,7 +117,7 @@ TEST_CASE("an event says whether it shows a state, and whether it is one of its 
     CHECK_FALSE(pmus.encode("uncore", "energy").reading);
 }
 
-TEST_CASE("scale, unit and CPUs of an uncore event come with it") {
+TEST_CASE("An uncore event has its scale, unit and CPUs") {
     const FakePmus pmus;
     const EventSpec spec = pmus.encode("uncore", "energy");
     CHECK(spec.attr.type == 17);
@@ -131,7 +131,7 @@ TEST_CASE("scale, unit and CPUs of an uncore event come with it") {
     CHECK_FALSE(SysfsPmu::cpus_of_type(pmus.paths, 99));
 }
 
-TEST_CASE("a wrong term is refused at its place with the reason") {
+TEST_CASE("An invalid term is refused with its position and the reason") {
     const FakePmus pmus;
     CHECK(contains(pmus.refusal("event=0x1000"), "12 bits"));
     CHECK(contains(pmus.refusal("event=1,umask=256"), "8: 0x100 is too large"));
@@ -147,12 +147,12 @@ TEST_CASE("a wrong term is refused at its place with the reason") {
     CHECK(contains(pmus.refusal("endless"), "endless.scale holds no number: \"inf\""));
 }
 
-TEST_CASE("a term longer than the name of any file is unknown") {
+TEST_CASE("A term longer than any file name is unknown") {
     const FakePmus pmus;
     CHECK(contains(pmus.refusal(std::string(300, 'e').c_str()), "no event or field"));
 }
 
-TEST_CASE("a NUL in an event's file does not make a field's name end") {
+TEST_CASE("A NUL in an event's file does not end the name of a field") {
     CHECK_THAT(FakePmus().refusal("cut"), ContainsSubstring("no event or field"));
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("libpfm4 encodes events of its PMU perf on every machine") {
     CHECK(attr.size == sizeof(attr));
 }
 
-TEST_CASE("a libpfm4 event without modifiers filters nothing") {
+TEST_CASE("A libpfm4 event without modifiers excludes nothing") {
     perf_event_attr attr{};
     REQUIRE(pfm_encode("PERF_COUNT_HW_INSTRUCTIONS", attr).status == PfmStatus::ok);
     CHECK(attr.exclude_user == 0);
@@ -203,7 +203,7 @@ TEST_CASE("libpfm4's own modifiers are kept") {
     CHECK(attr.exclude_user == 0);
 }
 
-TEST_CASE("an event unknown to libpfm4 leaves the attribute alone") {
+TEST_CASE("An event unknown to libpfm4 does not change the attribute") {
     perf_event_attr attr{};
     attr.config = 42;
     CHECK(pfm_encode("NO_SUCH_EVENT", attr).status == PfmStatus::not_found);
@@ -271,7 +271,7 @@ TEST_CASE("an unknown tracepoint suggests similar ones") {
     CHECK_THROWS_AS(tracepoint_id("odd", "odd", fake.paths), SpecError);
 }
 
-TEST_CASE("a tracepoint that only root may read has a cause of its own") {
+TEST_CASE("A tracepoint that only root may read has a specific cause") {
     const FakeTracefs fake;
     const std::string id = fake.tree.path("tracing/events/irq/irq_handler_entry/id");
     REQUIRE(chmod(id.c_str(), 0) == 0);
@@ -358,7 +358,7 @@ TEST_CASE("every known event of this machine can be parsed") {
     }
 }
 
-TEST_CASE("no event is known twice") {
+TEST_CASE("No event is listed twice") {
     std::set<std::string> names;
     for (const KnownEvent& event : known_events()) {
         CAPTURE(event.name);
@@ -367,7 +367,7 @@ TEST_CASE("no event is known twice") {
     CHECK(names.contains("cycles"));
 }
 
-TEST_CASE("the events of libpfm4's PMU perf are listed under the names of perf only") {
+TEST_CASE("The events of libpfm4's PMU perf are listed only under the names of perf") {
     const auto events = known_events();
     CHECK(std::none_of(events.begin(), events.end(), [](const KnownEvent& event) {
         return event.name.starts_with("PERF_COUNT_") || event.pmu == "perf";
@@ -380,7 +380,7 @@ TEST_CASE("names of several PMUs are found") {
     CHECK(shared_names(events) == std::set<std::string>{"A"});
 }
 
-TEST_CASE("similar events are found by a typing error") {
+TEST_CASE("A misspelled event finds similar events") {
     CHECK(similar_events("cycels") == std::vector<std::string>{"cycles"});
     CHECK(similar_events("zzzzzzzzzz").empty());
 }

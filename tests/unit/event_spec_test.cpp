@@ -46,7 +46,7 @@ TEST_CASE("events without braces are groups of one, braces make groups") {
           Texts{"{cycles,instructions}", "dummy", "cs"});
 }
 
-TEST_CASE("blanks may stand around events, groups and commas") {
+TEST_CASE("Blanks may surround events, groups and commas") {
     const Parser parser;
     CHECK(texts(parser.parse(" { cycles , instructions } ,\n\tdummy ")) ==
           Texts{"{cycles,instructions}", "dummy"});
@@ -100,7 +100,7 @@ TEST_CASE("generic names are those of perf") {
     CHECK(spec.attr.exclude_guest == 0);
 }
 
-TEST_CASE("modifiers work behind names of every kind") {
+TEST_CASE("Modifiers work after names of every kind") {
     const auto* text = GENERATE("cycles:u", "r1234:u", "msr/tsc/u", "msr/tsc/:u",
                                 "sched:sched_switch:u", "perf::PERF_COUNT_HW_CPU_CYCLES:u");
     CAPTURE(text);
@@ -111,13 +111,14 @@ TEST_CASE("modifiers work behind names of every kind") {
     CHECK(spec.name == text);
 }
 
-TEST_CASE("modifiers of perf and of libpfm4 may be mixed up") {
+TEST_CASE("Modifiers of perf and of libpfm4 may be mixed") {
     const Parser parser;
     CHECK(parser.one("perf::PERF_COUNT_HW_CPU_CYCLES:uD").attr.pinned == 1);
     CHECK(parser.one("cycles:u=1:k=0").attr.exclude_kernel == 1);
 }
 
-TEST_CASE("modifiers behind a group go to all events, pinned and exclusive to the leader") {
+TEST_CASE(
+    "Modifiers after a group apply to all events, but pinned and exclusive only to the leader") {
     const Parser parser;
     const auto groups = parser.parse("{cycles,instructions:k}:uDe");
     REQUIRE(groups[0].events.size() == 2);
@@ -133,7 +134,7 @@ TEST_CASE("modifiers behind a group go to all events, pinned and exclusive to th
     CHECK(to_string(groups[0]) == "{cycles:u,instructions:ku}:De");
 }
 
-TEST_CASE("names have the modifiers of their group that say what is counted") {
+TEST_CASE("Names include the modifiers of their group that affect counts") {
     const Parser parser;
     const auto names = [&](const char* text) {
         std::vector<std::string> all;
@@ -165,7 +166,7 @@ TEST_CASE("quoted names may have any character, and terms of samples are ignored
                ContainsSubstring("option of perf"));
 }
 
-TEST_CASE("a PMU takes a raw event") {
+TEST_CASE("A PMU accepts a raw event") {
     const Parser parser;
     CHECK(parser.one("msr/r1a/").attr.config == 0x1a);
     CHECK(parser.one("msr/r0x1a/").attr.config == 0x1a);
@@ -194,7 +195,7 @@ TEST_CASE("an unknown name suggests similar ones") {
                                         ContainsSubstring('"' + std::string(typo.text) + '"')));
 }
 
-TEST_CASE("a wrong event list is refused with text, column and remedy") {
+TEST_CASE("An invalid event list is refused with text, column and remedy") {
     struct Wrong {
         const char* text;
         const char* column;
@@ -244,7 +245,7 @@ TEST_CASE("a wrong event list is refused with text, column and remedy") {
                        ContainsSubstring('"' + std::string(wrong.text) + '"')));
 }
 
-TEST_CASE("a wrong event list has its cause, and a remedy of its own") {
+TEST_CASE("Each error in an event list has a specific cause and remedy") {
     struct Wrong {
         const char* text;
         Cause cause;
@@ -270,7 +271,7 @@ TEST_CASE("a wrong event list has its cause, and a remedy of its own") {
     CHECK_FALSE(error.remedy().empty());
 }
 
-TEST_CASE("an event that goes on behind a NUL is refused at its place") {
+TEST_CASE("An event that continues after a NUL is refused at that position") {
     const Parser parser;
     const auto* name =
         GENERATE("cycles", "msr/tsc/", "sched:sched_switch", "perf::PERF_COUNT_SW_DUMMY");
@@ -281,7 +282,7 @@ TEST_CASE("an event that goes on behind a NUL is refused at its place") {
                        ContainsSubstring("column " + std::to_string(text.size() - 1))));
 }
 
-TEST_CASE("software events are known on this machine") {
+TEST_CASE("Software events are known on this machine") {
     CHECK(parse_events("{cpu-clock,page-faults}").size() == 1);
 }
 
@@ -292,7 +293,7 @@ perf_event_attr with(const char* letters, perf_event_attr attr = {}) {
 }
 }  // namespace
 
-TEST_CASE("a level alone excludes the others") {
+TEST_CASE("A single level excludes the others") {
     const auto user = with("u");
     CHECK(user.exclude_user == 0);
     CHECK(user.exclude_kernel == 1);
@@ -328,14 +329,14 @@ TEST_CASE("each p makes an event more precise") {
     CHECK_THROWS_AS(with("pppp"), SpecError);
 }
 
-TEST_CASE("pinned, exclusive and not-idle are bits of their own") {
+TEST_CASE("Pinned, exclusive and not-idle are separate bits") {
     CHECK(with("D").pinned == 1);
     CHECK(with("e").exclusive == 1);
     CHECK(with("I").exclude_idle == 1);
     CHECK(with("D").exclude_kernel == 0);
 }
 
-TEST_CASE("a wrong modifier is refused at its place") {
+TEST_CASE("An invalid modifier is refused with its position") {
     try {
         parse_modifiers("ukz", 10);
         FAIL("not refused");
@@ -347,7 +348,7 @@ TEST_CASE("a wrong modifier is refused at its place") {
     CHECK_THROWS_AS(parse_modifiers("", 0), SpecError);
 }
 
-TEST_CASE("only known letters look like modifiers") {
+TEST_CASE("Only known letters are parsed as modifiers") {
     CHECK(looks_like_modifiers("ukhGHDepIPSWb"));
     CHECK_FALSE(looks_like_modifiers(""));
     CHECK_FALSE(looks_like_modifiers("u=1"));

@@ -36,7 +36,7 @@ TEST_CASE("The largest number fits into a histogram") {
     REQUIRE(histogram.quantile(0.5) == UINT64_MAX);
 }
 
-TEST_CASE("Quantiles of equal values are as often too low as too high") {
+TEST_CASE("Quantiles of equal values are too low as often as too high") {
     Histogram histogram;
     for (int i = 0; i < 10; ++i)
         histogram.add(10'000'000);

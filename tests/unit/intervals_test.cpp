@@ -53,7 +53,7 @@ TEST_CASE("An interval in which a counter was seen for less than half of it says
     CHECK_FALSE(interval->at(0, 0).complete());
 }
 
-TEST_CASE("The numbers in a recording do not decide how many intervals are kept") {
+TEST_CASE("Huge times in a recording do not increase the number of intervals that are kept") {
     metagroup::Intervals intervals(layout_of(1), 0, 1);
     const std::array<std::uint64_t, 2> counts{10, 10};
     intervals.add(0, {.from = 0, .since = 0, .to = UINT64_MAX / 2, .counts = counts});
@@ -63,7 +63,7 @@ TEST_CASE("The numbers in a recording do not decide how many intervals are kept"
     CHECK(intervals.take() == nullptr);
 }
 
-TEST_CASE("What is before the first interval or after the last belongs to them") {
+TEST_CASE("Counts before the first or after the last interval belong to these intervals") {
     Intervals intervals(layout_of(1), 100, 100, 250);
     intervals.add(0, between(90, 190));
     intervals.add(0, between(190, 390));
@@ -88,7 +88,7 @@ TEST_CASE("A short last interval is complete if it was seen to its end") {
     CHECK(last->at(0, 0).complete());
 }
 
-TEST_CASE("Of a reading that comes late, only what belongs to later intervals is added") {
+TEST_CASE("Of a late reading, only the share of later intervals is added") {
     Intervals intervals(layout_of(2), 0, 100);
     intervals.add(0, between(0, 100));
     REQUIRE(intervals.take(100) != nullptr);

@@ -23,7 +23,7 @@ struct Mapped {
 };
 }  // namespace
 
-TEST_CASE_METHOD(Mapped, "a mapping shows what the last sweep found") {
+TEST_CASE_METHOD(Mapped, "A mapping shows the results of the last sweep") {
     const auto before = mapping.view().sequence();
     device.sweep();
     REQUIRE(mapping.view().size() == 1);
@@ -31,7 +31,7 @@ TEST_CASE_METHOD(Mapped, "a mapping shows what the last sweep found") {
     CHECK(mapping.view()[0].payload());
 }
 
-TEST_CASE_METHOD(Mapped, "a copy of a mapping stays what it was") {
+TEST_CASE_METHOD(Mapped, "A copy of a mapping does not change") {
     Snapshot copy;
     mapping.read(copy);
     const auto sequence = copy.sequence();
@@ -40,7 +40,7 @@ TEST_CASE_METHOD(Mapped, "a copy of a mapping stays what it was") {
     CHECK(mapping.view().sequence() == sequence + 1);
 }
 
-TEST_CASE("a snapshot that has moved is mapped anew") {
+TEST_CASE("A snapshot that has moved is mapped again") {
     FakeModule module;
     Device device = device_with_member();
     Mapping viewed(device);
@@ -55,7 +55,7 @@ TEST_CASE("a snapshot that has moved is mapped anew") {
     CHECK(copy.size() == 1);
 }
 
-TEST_CASE_METHOD(Mapped, "a view stays what it was through one sweep") {
+TEST_CASE_METHOD(Mapped, "A view stays valid during one sweep") {
     const auto view = mapping.view();
     const auto time = view[0].time_ns();
     device.sweep();
@@ -98,7 +98,7 @@ struct MappedFrames {
 
 }  // namespace
 
-TEST_CASE_METHOD(MappedFrames, "a mapping finds frames that differ in size without walking") {
+TEST_CASE_METHOD(MappedFrames, "A mapping finds frames of different sizes without a search") {
     publish(1, {1, 20, 3, 4});
     static_cast<void>(mapping.view());
     break_first();
@@ -131,7 +131,7 @@ TEST_CASE("a mapping can be moved") {
     CHECK(first.view().size() == 1);
 }
 
-TEST_CASE("a module that cannot map says that it is too old") {
+TEST_CASE("A module that cannot map is reported as too old") {
     FakeModule module;
     const Device device = Device::open(FakeModule::path());
     module.map_errno = ENODEV;

@@ -90,7 +90,7 @@ TEST_CASE("a weak group that cannot be counted is divided, and only then") {
     CHECK(one_by_one.members().size() == 2);
 }
 
-TEST_CASE("the automatic backend is the module if it is there") {
+TEST_CASE("The automatic backend uses the module if it is available") {
     need_software_events();
     const FakeModule module;
     const MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::automatic));
@@ -213,7 +213,7 @@ TEST_CASE("a meta-group needs groups and CPUs") {
     CHECK_THROWS_AS(MetaGroup::open(wanted), std::invalid_argument);
 }
 
-TEST_CASE("a read of no CPU gives a snapshot without records") {
+TEST_CASE("A read of no CPU returns a snapshot without records") {
     need_software_events();
     MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::per_fd));
     Snapshot shot;
@@ -225,7 +225,7 @@ TEST_CASE("a read of no CPU gives a snapshot without records") {
     CHECK(shot.begin_ns() <= shot.end_ns());
 }
 
-TEST_CASE("an event that is bound to some CPUs is opened on those only") {
+TEST_CASE("An event that is bound to some CPUs is opened only on these") {
     need_software_events();
     MetaGroup::Options wanted = options("cpu-clock,dummy", Backend::per_fd);
     wanted.groups[1].events[0].cpus = CpuList({first_cpu()});
@@ -287,7 +287,7 @@ Status status(MetaGroup& mg) {
 
 }  // namespace
 
-TEST_CASE("a group that stands still was dissolved, also if its CPU is online") {
+TEST_CASE("A group whose clock has stopped was dissolved, even if its CPU is online") {
     need_software_events();
     MetaGroup mg = MetaGroup::open(on_one_cpu("cpu-clock"));
     stop_clocks();
@@ -298,7 +298,7 @@ TEST_CASE("a group that stands still was dissolved, also if its CPU is online") 
     CHECK(status(mg) == Status::offline);
 }
 
-TEST_CASE("a group whose clock stood still between two reads was dissolved") {
+TEST_CASE("A group whose clock did not advance between two reads was dissolved") {
     need_software_events();
     MetaGroup mg = MetaGroup::open(on_one_cpu("cpu-clock"));
     CHECK(status(mg) == Status::ok);
@@ -312,7 +312,7 @@ TEST_CASE("a group whose clock stood still between two reads was dissolved") {
     CHECK(status(mg) == Status::offline);
 }
 
-TEST_CASE("a group of a cgroup that does not run stands still, but has its siblings") {
+TEST_CASE("A group of a cgroup that does not run keeps its siblings while its clock is stopped") {
     need_software_events();
     MetaGroup::Options options = on_one_cpu("{cpu-clock,page-faults}");
     options.cgroup.assign(1, '/');  // gcc 12 warns of "/"
@@ -372,7 +372,7 @@ TEST_CASE("reading and decoding do not allocate once the snapshot is large enoug
     CHECK(sum > 0);
 }
 
-TEST_CASE("the allocation counter counts") {
+TEST_CASE("The allocation counter counts allocations") {
     const AllocationCounter allocations;
     const Snapshot shot = [] {
         Snapshot grown;

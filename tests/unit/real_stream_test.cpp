@@ -85,7 +85,7 @@ struct Totals {
 
 }  // namespace
 
-TEST_CASE("without the module every member is sampled") {
+TEST_CASE("Without the module, every member is sampled") {
     const metagroup::test::BusyCpus busy;
     MetaGroup group = open_real_group(Backend::per_fd, "{cpu-clock,page-faults},context-switches");
     Stream stream = Stream::start(group, {.period = 1ms});
@@ -121,7 +121,7 @@ TEST_CASE("without the module every member is sampled") {
     CHECK(enough());
 }
 
-TEST_CASE("without the module the clock of a group advances with its samples") {
+TEST_CASE("Without the module, the clock of a group advances with its samples") {
     const metagroup::test::BusyCpus busy;
     MetaGroup group = open_real_group(Backend::per_fd, "{page-faults,cpu-clock}");
     Stream stream = Stream::start(group, {.period = 1ms});
@@ -153,7 +153,7 @@ TEST_CASE("without the module the clock of a group advances with its samples") {
     }
 }
 
-TEST_CASE("without the module every deadline is a sample or counted as lost") {
+TEST_CASE("Without the module, every deadline has a sample or is counted as lost") {
     MetaGroup group = open_real_group(Backend::per_fd);
     const std::size_t members = group.members().size();
     const bool drained = GENERATE(true, false);

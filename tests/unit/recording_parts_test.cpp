@@ -83,7 +83,7 @@ struct Parts {
 
 }  // namespace
 
-TEST_CASE("units, scales and names are found behind other records") {
+TEST_CASE("Units, scales and names are found after other records") {
     Parts world;
     append(world.file.data, perf_event_header{PerfDataBuilder::thread_map, 0, 16});
     append(world.file.data, std::uint64_t{0});
@@ -112,7 +112,7 @@ TEST_CASE("a clock of perf counts nanoseconds, whatever unit perf shows") {
     CHECK(recording.events()[0].scale == 1);
 }
 
-TEST_CASE("a scale that no unit has is left out, and said") {
+TEST_CASE("A scale without a unit is left out, and reported") {
     Parts world;
     world.file.set_scale(1, GENERATE(1e300, -1.0, 0.0, std::numeric_limits<double>::quiet_NaN(),
                                      std::numeric_limits<double>::infinity()));
@@ -135,17 +135,17 @@ TEST_CASE("names and units have no characters that control a terminal") {
     CHECK(recording.events()[0].unit == "? m \xc2\xb5J");
 }
 
-TEST_CASE("without a usable list of groups, samples tell who leads whom") {
+TEST_CASE("Without a usable list of groups, leaders are found from samples") {
     Parts world;
-    SECTION("there is none") {}
-    SECTION("it has groups of more events than there are") {
+    SECTION("missing") {}
+    SECTION("more events in groups than exist") {
         Bytes& groups = world.file.features[PerfDataBuilder::group_desc];
         append(groups, std::uint32_t{1});
         PerfDataBuilder::put_text(groups, "g");
         append(groups, std::uint32_t{0});
         append(groups, std::uint32_t{3});
     }
-    SECTION("it is cut off") {
+    SECTION("truncated") {
         append(world.file.features[PerfDataBuilder::group_desc], std::uint32_t{7});
     }
     world.samples(1, 3);
@@ -158,7 +158,7 @@ TEST_CASE("without a usable list of groups, samples tell who leads whom") {
     CHECK(read_all(world.path).size() == 4);
 }
 
-TEST_CASE("a group that is sampled late has its leader") {
+TEST_CASE("A group whose first sample is late gets its leader") {
     Parts world;
     world.file.event({3});
     world.file.event({13});
@@ -169,7 +169,7 @@ TEST_CASE("a group that is sampled late has its leader") {
     CHECK(recording.events()[3].leader == 2);
 }
 
-TEST_CASE("a topology that cannot be decoded is no topology") {
+TEST_CASE("A topology that cannot be decoded is ignored") {
     Parts world;
     append(world.file.features[PerfDataBuilder::nrcpus], std::uint32_t{2});
     append(world.file.features[PerfDataBuilder::nrcpus], std::uint32_t{2});
@@ -179,8 +179,8 @@ TEST_CASE("a topology that cannot be decoded is no topology") {
         PerfDataBuilder::put_text(topology, "0-1");
     }
     std::string said;
-    SECTION("since perf is old, and wrote lists only") {}
-    SECTION("since it has fewer CPUs than the machine") {
+    SECTION("only lists, as written by an old perf") {}
+    SECTION("fewer CPUs than the machine") {
         append(topology, std::uint64_t{0});
         said = "the topology of the CPUs cannot be used: offset 0x";
     }
@@ -193,7 +193,7 @@ TEST_CASE("a topology that cannot be decoded is no topology") {
     CHECK(read_all(world.path).size() == 4);
 }
 
-TEST_CASE("samples of identifiers that no event has are left out, counted and said") {
+TEST_CASE("Samples with unknown identifiers are left out, counted and reported") {
     Parts world;
     world.samples(1, 3);
     world.file.sample(3 * ms, 1, {{300, 77}, {3, 78}});
@@ -207,7 +207,7 @@ TEST_CASE("samples of identifiers that no event has are left out, counted and sa
                ContainsSubstring("4 records are left out") && ContainsSubstring("77"));
 }
 
-TEST_CASE("damaged samples are left out, counted and said") {
+TEST_CASE("Damaged samples are left out, counted and reported") {
     Parts world;
     world.samples(1, 3);
     world.file.record(PERF_RECORD_SAMPLE, Bytes(8, std::byte{1}));
@@ -233,7 +233,7 @@ TEST_CASE("losses of a ring count, whichever event reports them") {
     CHECK(std::get<3>(last) == 0);
 }
 
-TEST_CASE("the sums that perf record adds at its end are not losses a second time") {
+TEST_CASE("The sums that perf record adds at the end are not counted as further losses") {
     Parts world;
     Bytes index;
     append(index, std::uint64_t{2});
@@ -252,7 +252,7 @@ TEST_CASE("the sums that perf record adds at its end are not losses a second tim
         CHECK(std::get<1>(said) > 0);
 }
 
-TEST_CASE("a timer of perf is not faster than the kernel's") {
+TEST_CASE("A timer period of perf below the kernel's minimum causes no losses") {
     Parts world;
     perf_event_attr& timer = world.file.events[0].attr;
     make_timer(timer);
@@ -263,7 +263,7 @@ TEST_CASE("a timer of perf is not faster than the kernel's") {
     CHECK(lost(world.path, 0) == 0);
 }
 
-TEST_CASE("losses after the last sample of a timer are those that the recorder wrote") {
+TEST_CASE("Losses after the last sample of a timer are taken from the recorder") {
     Parts world;
     make_timer(world.file.events[0].attr);
     for (const std::uint64_t i : {1, 2, 5})
@@ -276,7 +276,7 @@ TEST_CASE("losses after the last sample of a timer are those that the recorder w
     CHECK(lost(world.path, 1) == 4);
 }
 
-TEST_CASE("a FIFO is not waited for") {
+TEST_CASE("A FIFO is refused without waiting") {
     const TempTree tree;
     const std::string path = tree.path("fifo");
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
@@ -285,7 +285,7 @@ TEST_CASE("a FIFO is not waited for") {
 }
 
 // A crash may leave zeros where the last records were to be.
-TEST_CASE("an unfinished recording is read up to its last whole record wherever it ends") {
+TEST_CASE("An unfinished recording is read up to its last complete record wherever it ends") {
     Parts world;
     const bool finished = GENERATE(false, true);
     {

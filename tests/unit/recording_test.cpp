@@ -94,18 +94,18 @@ TEST_CASE("a recording has unit, scale and topology") {
     CHECK(recording.topology()[0].node >= -1);
 }
 
-TEST_CASE("a recording of a killed writer ends with its last whole record") {
+TEST_CASE("A recording of a killed writer ends with its last complete record") {
     World world;
     RecordingWriter writer(world.path, world.stream.options());
     world.stream.write(writer, 100);
     Bytes more;
     SyntheticStream::sample(more, 0, 100);
     writer.write(Records(more));
-    SECTION("as it is") {}
-    SECTION("without size of the data") {
+    SECTION("unchanged") {}
+    SECTION("without the size of the data") {
         overwrite<std::uint64_t>(world.path, kDataSize, 0);
     }
-    SECTION("with a part of a record") {
+    SECTION("with a partial record") {
         std::ofstream(world.path, std::ios::app) << std::string(24, '\x7f');
     }
     Recording recording(world.path);
@@ -114,7 +114,7 @@ TEST_CASE("a recording of a killed writer ends with its last whole record") {
     CHECK(count(recording)[Kind::sample] == 199);
 }
 
-TEST_CASE("a recording that was cut short is read up to its last whole record") {
+TEST_CASE("A truncated recording is read up to its last complete record") {
     World world;
     world.stream.write_file(world.path, 100);
     const std::uint64_t data = word_at(world.path, kDataOffset);
@@ -143,7 +143,7 @@ TEST_CASE("a recording that was cut short is read up to its last whole record") 
     CHECK(count(recording)[Kind::sample] == samples);
 }
 
-TEST_CASE("deadlines of a timer that have no sample are lost, whatever the kernel reports") {
+TEST_CASE("Deadlines of a timer without a sample are lost, whatever the kernel reports") {
     World world;
     auto options = world.stream.options();
     options.period_ns = 0;
@@ -202,7 +202,7 @@ TEST_CASE("errors of recordings name file, offset and reason") {
         CHECK_THAT(error.reason(), ContainsSubstring("offset 0x") && ContainsSubstring(reason));
     };
     const std::uint64_t data = word_at(world.path, kDataOffset);
-    SECTION("no recording") {
+    SECTION("not a recording") {
         overwrite<char>(world.path, 0, 'X');
         check("not a perf.data file");
     }
@@ -226,7 +226,7 @@ TEST_CASE("errors of recordings name file, offset and reason") {
         overwrite<std::uint32_t>(world.path, word_at(world.path, kDataOffset), GENERATE(81, 83));
         check("compressed");
     }
-    SECTION("a last record that ends behind the data") {
+    SECTION("a last record that ends after the data") {
         const std::uint64_t end = data + word_at(world.path, kDataSize);
         overwrite<std::uint16_t>(world.path, end - 2, 16);  // the size of an empty record
         check("not whole");
@@ -248,7 +248,7 @@ TEST_CASE("a file that does not exist is an error that names it") {
         ContainsSubstring("/no/such/file"));
 }
 
-TEST_CASE("a recording whose description does not fit on the disk has all its samples") {
+TEST_CASE("A recording keeps all its samples if its description does not fit on the disk") {
     World world;
     RecordingWriter writer(world.path, world.stream.options());
     world.stream.write(writer, 100);
@@ -277,7 +277,7 @@ TEST_CASE("a writer refuses what no reader accepts") {
 }
 
 // The sanitizers check this, too.
-TEST_CASE("a damaged recording is read or refused") {
+TEST_CASE("A damaged recording is either read or refused") {
     World world;
     world.stream.write_file(world.path, 20);
     std::ifstream file(world.path, std::ios::binary);

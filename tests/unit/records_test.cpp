@@ -36,19 +36,19 @@ TEST_CASE("records have the times of their first and last sample") {
                                               PERF_RECORD_SAMPLE, PERF_RECORD_LOST_SAMPLES});
 }
 
-TEST_CASE("records end before the first that is not whole") {
+TEST_CASE("Records end before the first incomplete one") {
     Bytes bytes = two_samples();
     const std::size_t half = bytes.size() / 2;
-    SECTION("since the bytes end") {
+    SECTION("because the bytes end") {
         bytes.resize(half + 40);
     }
-    SECTION("since the bytes end within its header") {
+    SECTION("because the bytes end within its header") {
         bytes.resize(half + 4);
     }
-    SECTION("since its size is less than that of its header") {
+    SECTION("because its size is less than that of its header") {
         bytes[half + 6] = std::byte{0};
     }
-    SECTION("since its size is not a multiple of 8") {
+    SECTION("because its size is not a multiple of 8") {
         bytes[half + 6] |= std::byte{4};
     }
     const Records records(bytes);

@@ -61,7 +61,7 @@ Bytes header_of(std::uint32_t type, std::uint16_t size) {
 
 }  // namespace
 
-TEST_CASE("a ring gives samples and losses in the order of writing") {
+TEST_CASE("A ring returns samples and losses in the order in which they were written") {
     const FakeRing fake;
     Ring ring = ring_of(fake);
     ring.update();
@@ -109,7 +109,7 @@ TEST_CASE("records of other types, and losses of nothing, are skipped") {
     CHECK(fake.head().data_tail == fake.head().data_head);
 }
 
-TEST_CASE("all records of a ring are taken as they are, whatever their type") {
+TEST_CASE("All records of a ring are taken unchanged, whatever their type") {
     const std::uint64_t before =
         GENERATE(range(std::uint64_t{0}, std::uint64_t{160}, std::uint64_t{8}));
     const FakeRing fake(FakeRing::page, FakeRing::page - before);
@@ -150,7 +150,7 @@ TEST_CASE("a record that is longer than what was written is not taken") {
     CHECK_THROWS_AS(ring.take_all(pieces), metagroup::Error);
 }
 
-TEST_CASE("a record is whole wherever the end of the ring falls into it") {
+TEST_CASE("A record is contiguous wherever the end of the ring divides it") {
     const std::uint64_t before =
         GENERATE(range(std::uint64_t{0}, std::uint64_t{72}, std::uint64_t{8}));
     const FakeRing fake(FakeRing::page, FakeRing::page - before);
@@ -169,7 +169,7 @@ TEST_CASE("a record is whole wherever the end of the ring falls into it") {
     CHECK(ring.front()->time == 2);
 }
 
-TEST_CASE("a large record is whole at the end of the ring, too") {
+TEST_CASE("A large record is also contiguous at the end of the ring") {
     const FakeRing fake(2 * FakeRing::page, 2 * FakeRing::page - 3000);
     Ring ring = ring_of(fake);
     REQUIRE(fake.write(numbered(1, 800)));
@@ -206,7 +206,7 @@ TEST_CASE("a record that was not removed is not released") {
     CHECK(times_of(ring) == std::vector<std::uint64_t>{2});
 }
 
-TEST_CASE("a ring is half full by what was not removed") {
+TEST_CASE("A ring is half full if records that were not removed fill half of it") {
     const FakeRing fake;
     Ring ring = ring_of(fake);
     while (fake.head().data_head < FakeRing::page / 2) {
@@ -235,7 +235,7 @@ TEST_CASE("the newest time is that of the last sample, removed or not") {
     CHECK(ring.newest_time() == 2);
 }
 
-TEST_CASE("reading a ring around and around does not allocate") {
+TEST_CASE("Reading a ring repeatedly does not allocate") {
     const FakeRing fake;
     Ring ring = ring_of(fake);
     const Bytes bytes = numbered(1, 5);
@@ -251,7 +251,7 @@ TEST_CASE("reading a ring around and around does not allocate") {
     CHECK(read == 1000);
 }
 
-TEST_CASE("a record of a bad size is refused") {
+TEST_CASE("A record with an invalid size is refused") {
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_SAMPLE, 0)), ContainsSubstring("has 0 bytes"));
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_SAMPLE, 4)), ContainsSubstring("has 4 bytes"));
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_SAMPLE, 44)), ContainsSubstring("has 44 bytes"));
@@ -264,7 +264,7 @@ TEST_CASE("a record of a bad size is refused") {
     CHECK_THAT(ring_refusal(header_of(12345, 65528)), ContainsSubstring("has 65528 bytes"));
 }
 
-TEST_CASE("a data_head that cannot be one is refused") {
+TEST_CASE("An impossible data_head is refused") {
     CHECK_THAT(ring_refusal(numbered(1), FakeRing::page + 8),
                ContainsSubstring("data_head is 4104"));
     CHECK_THAT(ring_refusal(numbered(1), 4), ContainsSubstring("data_head is 4"));
@@ -278,7 +278,7 @@ TEST_CASE("a data_head that cannot be one is refused") {
     CHECK(error_from([&] { ring.update(); }).cause() == Cause::bad_ring);
 }
 
-TEST_CASE("memory that is no ring is refused") {
+TEST_CASE("Memory that is not a ring is refused") {
     const auto refused = [](std::uint64_t offset, std::uint64_t size) {
         const FakeRing fake;
         fake.head().data_offset = offset;
@@ -299,7 +299,7 @@ TEST_CASE("memory that is no ring is refused") {
     CHECK(error.code().value() == EBADF);
 }
 
-TEST_CASE("a backward ring gives the newest records, the oldest of them first") {
+TEST_CASE("A backward ring returns the newest records, oldest first") {
     const std::uint64_t count = GENERATE(0U, 1U, 5U, 85U, 86U, 1000U);
     const FakeRing fake;
     for (std::uint64_t number = 1; number <= count; ++number)
@@ -315,7 +315,7 @@ TEST_CASE("a backward ring gives the newest records, the oldest of them first") 
     CHECK(times_of(ring).empty());
 }
 
-TEST_CASE("a backward record is whole at the end of the ring") {
+TEST_CASE("A backward record is contiguous at the end of the ring") {
     const std::size_t events = GENERATE(1U, 2U, 3U, 4U, 5U, 6U, 7U, 100U);
     const FakeRing fake;
     for (std::uint64_t number = 1; number <= 300; ++number)

@@ -11,7 +11,7 @@
 using namespace metagroup::test;
 using namespace metagroup;
 
-TEST_CASE("the events of a member are replaced, and its payload is of the new ones") {
+TEST_CASE("The events of a member are replaced, and its payload has the new events") {
     need_software_events();
     FakeModule module;
     module.first_number = 5;
@@ -35,7 +35,7 @@ TEST_CASE("the events of a member are replaced, and its payload is of the new on
     CHECK(newer[0].nr() == 1);
 }
 
-TEST_CASE("events that cannot replace those of a member are named with their reason") {
+TEST_CASE("Events that cannot replace those of a member are named with the reason") {
     need_software_events();
     FakeModule module;
     Device device = Device::open(FakeModule::path());

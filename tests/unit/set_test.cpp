@@ -39,7 +39,7 @@ Error set_error(FakeModule& module, int error, std::uint32_t reason) {
 
 }  // namespace
 
-TEST_CASE("sets are opened by templates that are closed then") {
+TEST_CASE("Sets are opened from templates, which are closed afterwards") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -69,7 +69,7 @@ TEST_CASE("sets are opened by templates that are closed then") {
     CHECK(delta[0].raw(0) > 0);
 }
 
-TEST_CASE("a CPU that is not online is an error of a set, unless it is to be followed") {
+TEST_CASE("An offline CPU is an error for a set, unless the set follows CPU hotplug") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -85,7 +85,7 @@ TEST_CASE("a CPU that is not online is an error of a set, unless it is to be fol
     CHECK(module.set_flags == std::vector{std::uint32_t{PERF_METAGROUP_SET_TEMPLATES}, kFollowed});
 }
 
-TEST_CASE("sets, which keep counters from others, are opened on request only") {
+TEST_CASE("Sets, which occupy counters, are opened only on request") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -107,7 +107,7 @@ TEST_CASE("sets, which keep counters from others, are opened on request only") {
     CHECK_THAT(MetaGroup::open(wanted).origin_reason(), ContainsSubstring("no sets"));
 }
 
-TEST_CASE("exclusive and precise events, cgroups and other formats are for groups") {
+TEST_CASE("Exclusive and precise events, cgroups and other formats require groups") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -127,7 +127,7 @@ TEST_CASE("exclusive and precise events, cgroups and other formats are for group
     refused("cgroup");
 }
 
-TEST_CASE("without counters to follow CPUs there are groups, and the reason is kept") {
+TEST_CASE("Without counters for a set that follows, groups are opened and the reason is kept") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -144,7 +144,7 @@ TEST_CASE("without counters to follow CPUs there are groups, and the reason is k
     CHECK_THROWS_AS(mg.problem(mg.members().size()), std::out_of_range);
 }
 
-TEST_CASE("a set that is to start later has counted nothing by then") {
+TEST_CASE("A set that is opened disabled has counted nothing") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -159,7 +159,7 @@ TEST_CASE("a set that is to start later has counted nothing by then") {
     CHECK(shot[0].raw(0) > 0);
 }
 
-TEST_CASE("a live group of a set is not opened again") {
+TEST_CASE("A live group that is a set is not reopened") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -172,7 +172,7 @@ TEST_CASE("a live group of a set is not opened again") {
     CHECK(live.delta()[0].raw(0) > 0);
 }
 
-TEST_CASE("a delta shows that events were opened anew in between, and subtracts") {
+TEST_CASE("A delta shows that events were reopened in between, and subtracts their counts") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -299,7 +299,7 @@ TEST_CASE("events that a set has twice on a CPU are two groups") {
     CHECK(mg.members()[1].group == 1);
 }
 
-TEST_CASE("options that a published set has of its own are refused by name") {
+TEST_CASE("Options that a published set determines are refused by name") {
     need_software_events();
     const FakeModule module;
     MetaGroup::Options joined;
@@ -326,7 +326,7 @@ TEST_CASE("options that a published set has of its own are refused by name") {
     refuses(wanted, "\"origin\"");
 }
 
-TEST_CASE("names of sets are refused with their reason") {
+TEST_CASE("Invalid names of sets are refused with the reason") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     const Error missing = error_from([&] { device.join("fakes"); });
@@ -356,7 +356,7 @@ TEST_CASE("only a meta-group of the module can be published") {
     CHECK(error_from([&] { MetaGroup::open(wanted).publish("a"); }).cause() == Cause::needs_module);
 }
 
-TEST_CASE("published sets are described by sysfs") {
+TEST_CASE("Published sets are described from sysfs") {
     const std::filesystem::path root =
         std::filesystem::temp_directory_path() / ("metagroup-sets-" + std::to_string(getpid()));
     std::filesystem::create_directories(root / "web");
@@ -391,7 +391,7 @@ TEST_CASE("published sets are described by sysfs") {
     CHECK(detail::published_sets(paths).empty());
 }
 
-TEST_CASE("an event is described by a name that is parsed to the same event") {
+TEST_CASE("The description of an event is a name that parses to the same event") {
     for (const char* name : {"cpu-clock", "page-faults:u", "cycles:k", "cycles:uk",
                              "L1-dcache-load-misses", "cs:G", "instructions:I"}) {
         CAPTURE(name);

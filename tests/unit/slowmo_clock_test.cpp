@@ -55,14 +55,14 @@ void interrupt(unsigned from, unsigned to, const std::function<void()>& meanwhil
 
 }  // namespace
 
-TEST_CASE("a clock goes on by what is executed") {
+TEST_CASE("A clock advances with executed instructions") {
     const Cpus cpus;
     const std::int64_t begin = clock_now(0);
     CHECK(clock_charge(0, 7) == 0);
     CHECK(clock_now(0) == begin + 7);
 }
 
-TEST_CASE("a CPU that is halted is not waited for") {
+TEST_CASE("The clock does not wait for a halted CPU") {
     const Cpus cpus;
     CHECK(run_until(0, clock_now(0) + 1000 * lead) == 0);
 }
@@ -86,7 +86,7 @@ TEST_CASE("a CPU that is ahead waits for the one behind") {
     CHECK(others == begin + 100 * step);
 }
 
-TEST_CASE("a CPU that is interrupted is waited for before the host runs it") {
+TEST_CASE("The clock waits for an interrupted CPU before the host runs it") {
     const Cpus cpus;
     run_until(0, clock_now(0) + 50 * lead);
     const std::int64_t sent = clock_now(0);
@@ -106,7 +106,7 @@ TEST_CASE("a CPU that is interrupted is waited for before the host runs it") {
     CHECK(began == sent);
 }
 
-TEST_CASE("a CPU that has had its interrupt already is not waited for") {
+TEST_CASE("The clock does not wait for a CPU that already had its interrupt") {
     const Cpus cpus;
     interrupt(0, 1, [] {
         clock_resume(1);
@@ -115,14 +115,14 @@ TEST_CASE("a CPU that has had its interrupt already is not waited for") {
     CHECK(run_until(0, clock_now(0) + 100 * lead) == 0);
 }
 
-TEST_CASE("a CPU that never wakes is given up") {
+TEST_CASE("The clock stops waiting for a CPU that never wakes") {
     const Cpus cpus;
     interrupt(0, 1);
     CHECK(run_until(0, clock_now(0) + 20 * lead) > 0);
     CHECK(run_until(0, clock_now(0) + 1000 * lead) == 0);
 }
 
-TEST_CASE("a parked CPU goes on without executing, and is back when it is interrupted") {
+TEST_CASE("The clock of a parked CPU advances without execution until it is interrupted") {
     const Cpus cpus;
     const std::int64_t begin = clock_now(0);
     std::int64_t parked = 0;
@@ -144,7 +144,7 @@ TEST_CASE("a parked CPU goes on without executing, and is back when it is interr
     CHECK(parked >= 50 * lead);
 }
 
-TEST_CASE("time that all are at full speed goes on as the host's does") {
+TEST_CASE("With all CPUs at full speed, time advances as on the host") {
     clock_init(2, lead);
     const std::int64_t begin = clock_now(0);
     CHECK(clock_now(-1) >= begin);

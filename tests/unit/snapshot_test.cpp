@@ -26,7 +26,7 @@ std::vector<Event> some_events(std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("every read format decodes to what was put in") {
+TEST_CASE("Every read format decodes to the encoded values") {
     const auto format = GENERATE(range(std::uint64_t{0}, formats));
     const auto count = GENERATE(range(std::size_t{1}, most_events + 1));
     CAPTURE(format, count);
@@ -51,7 +51,7 @@ TEST_CASE("every read format decodes to what was put in") {
     CHECK_THROWS_AS(decoded->lost(decoded->nr()), std::out_of_range);
 }
 
-TEST_CASE("a payload of another length is refused in every read format") {
+TEST_CASE("A payload with a wrong length is refused in every read format") {
     const auto format = GENERATE(range(std::uint64_t{0}, formats));
     CAPTURE(format);
     const Bytes whole = payload(format, some_events(3), 1, 1);
@@ -67,7 +67,7 @@ TEST_CASE("a payload of another length is refused in every read format") {
     CHECK_FALSE(Payload::parse(longer, format));
 }
 
-TEST_CASE("a number of events that the bytes cannot hold is refused") {
+TEST_CASE("A number of events that does not fit into the bytes is refused") {
     const auto nr = GENERATE(std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{3},
                              std::uint64_t{1} << 61, std::uint64_t{1} << 63, UINT64_MAX);
     Bytes bytes = payload(ReadFormat::group, some_events(2));
@@ -94,7 +94,7 @@ TEST_CASE("a payload needs no alignment") {
     CHECK(decoded->lost(3) == 303);
 }
 
-TEST_CASE("random bytes are refused or decoded, never read beyond") {
+TEST_CASE("Random bytes are refused or decoded, never read beyond the end") {
     std::mt19937_64 random(20240229);  // NOLINT: the same numbers in every run
     for (int round = 0; round < 20000; ++round) {
         Bytes bytes(random() % 100);
@@ -170,7 +170,7 @@ TEST_CASE("a snapshot shows its records in order") {
     CHECK(shot[1].raw(0) == 30);
 }
 
-TEST_CASE("records can be walked and found by member") {
+TEST_CASE("Records can be iterated and found by member") {
     const Snapshot shot = snapshot(two_members());
     std::vector<std::uint32_t> members;
     for (const MemberView& member : shot)
@@ -220,7 +220,8 @@ TEST_CASE("a count without times cannot be scaled") {
     CHECK_FALSE(shot[0].time_running());
 }
 
-TEST_CASE("a member without payload has a status and no counts, the others are there") {
+TEST_CASE(
+    "A member without payload has a status but no counts, and the other members are complete") {
     const Snapshot shot = snapshot(framed({{0, 0, 0, {}, timed, PERF_METAGROUP_ERROR},
                                            {1, 1, 1500, payload(timed, {{30}}, 1, 1), timed}}));
     CHECK(shot[0].status() == Status::error);
@@ -231,13 +232,13 @@ TEST_CASE("a member without payload has a status and no counts, the others are t
     CHECK(shot.skew_ns() == 0);
 }
 
-TEST_CASE("a payload that contradicts its read format is no payload") {
+TEST_CASE("A payload that contradicts its read format is ignored") {
     const Snapshot shot = snapshot(framed({{0, 0, 1, payload(timed, {{1}}), 0x3f}}));
     CHECK_FALSE(shot[0].payload());
     CHECK(shot[0].payload_bytes().size() == 32);
 }
 
-TEST_CASE("an empty meta-group makes a snapshot without records") {
+TEST_CASE("An empty meta-group gives a snapshot without records") {
     const Snapshot shot = snapshot(framed({}));
     CHECK(shot.empty());
     CHECK(shot.skew_ns() == 0);
@@ -245,7 +246,7 @@ TEST_CASE("an empty meta-group makes a snapshot without records") {
     CHECK(shot.begin() == shot.end());
 }
 
-TEST_CASE("bytes that are no framed read are refused and leave the snapshot empty") {
+TEST_CASE("Invalid framed reads are refused and leave the snapshot empty") {
     const Bytes good = two_members();
     CHECK(refusal(good) == 0);
     CHECK(refusal({}) == EBADMSG);
@@ -269,7 +270,7 @@ TEST_CASE("bytes that are no framed read are refused and leave the snapshot empt
     CHECK(shot.bytes().empty());
 }
 
-TEST_CASE("damaged framed reads are refused or shown, never read beyond") {
+TEST_CASE("Damaged framed reads are refused or decoded, never read beyond the end") {
     std::mt19937_64 random(4711);  // NOLINT: the same numbers in every run
     const Bytes good = two_members();
     for (int round = 0; round < 20000; ++round) {
@@ -293,7 +294,7 @@ TEST_CASE("damaged framed reads are refused or shown, never read beyond") {
     }
 }
 
-TEST_CASE("a buffer that is large enough is used again without allocating") {
+TEST_CASE("A buffer that is large enough is reused without allocating") {
     const Bytes bytes = two_members();
     Snapshot shot = snapshot(bytes);
     const AllocationCounter allocations;
@@ -348,7 +349,7 @@ TEST_CASE("a view of more memory than the snapshot needs shows the snapshot") {
     CHECK(view.bytes().size() == used);
 }
 
-TEST_CASE("skew leaves out members of CPUs that were not woken") {
+TEST_CASE("Skew excludes members of CPUs that were not woken") {
     const Bytes bytes = with_header<Record>(two_members(), sizeof(Head), [](Record& record) {
         record.status = PERF_METAGROUP_IDLE;
         record.time = 7;
@@ -358,7 +359,7 @@ TEST_CASE("skew leaves out members of CPUs that were not woken") {
     CHECK(shot[0].status() == Status::idle);
 }
 
-TEST_CASE("every status has a name, also one of a later kernel") {
+TEST_CASE("Every status has a name, even one of a later kernel") {
     CHECK(to_string(Status::ok) == "ok");
     CHECK(to_string(Status::inactive) == "inactive");
     CHECK(to_string(Status::off) == "off");

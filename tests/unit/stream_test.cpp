@@ -97,7 +97,7 @@ TEST_CASE("a stream of the module shows its rings") {
     CHECK(stream.read().empty());
 }
 
-TEST_CASE("the records of a stream come as they are in its rings, with their events") {
+TEST_CASE("The records of a stream are returned as they are in its rings, with their events") {
     OneRing one_ring;
     auto& [module, ring, group] = one_ring;
     Stream stream = Stream::start(group, small_rings(1ms));
@@ -123,7 +123,7 @@ TEST_CASE("the records of a stream come as they are in its rings, with their eve
     CHECK(stream.polled().size() == 1);
 }
 
-TEST_CASE("without the module the timer leads the events of a stream") {
+TEST_CASE("Without the module, the timer is the leader of a stream's events") {
     MetaGroup group = open_group(Backend::per_fd, "page-faults,{cpu-clock,context-switches}");
     const Stream stream = Stream::start(group, small_rings(1ms));
     const auto events = stream.events();
@@ -137,7 +137,7 @@ TEST_CASE("without the module the timer leads the events of a stream") {
     CHECK(stream.polled().size() == group.members().size());
 }
 
-TEST_CASE("a CPU that the module has no ring for is left out") {
+TEST_CASE("A CPU for which the module has no ring is left out") {
     const FakeModule module;
     MetaGroup group = open_group(Backend::module);
     Stream stream = Stream::start(group, small_rings(1ms));
@@ -187,7 +187,7 @@ TEST_CASE("the ring of a CPU to which a member was moved is read") {
     CHECK(after.head().data_tail == after.head().data_head);
 }
 
-TEST_CASE("an overwriting stream is read when it has stopped") {
+TEST_CASE("An overwriting stream is read after it has stopped") {
     OneRing one_ring;
     auto& [module, ring, group] = one_ring;
     Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096, .overwrite = true});
@@ -202,7 +202,7 @@ TEST_CASE("an overwriting stream is read when it has stopped") {
     CHECK(deadlines.front().time_ns() == (101 - deadlines.size()) * 1'000'000);
 }
 
-TEST_CASE("a stream ends with its object, and not with one that was moved from") {
+TEST_CASE("A stream ends with its object, but not with a moved-from object") {
     OneRing one_ring;
     auto& [module, ring, group] = one_ring;
     {
@@ -219,7 +219,7 @@ TEST_CASE("a stream ends with its object, and not with one that was moved from")
     CHECK_FALSE(module.streaming);
 }
 
-TEST_CASE("a stream that the module refuses has its cause") {
+TEST_CASE("A stream that the module refuses reports the cause") {
     FakeModule module;
     MetaGroup group = open_group(Backend::module);
     const auto start = [&](int error) {
@@ -234,7 +234,7 @@ TEST_CASE("a stream that the module refuses has its cause") {
     CHECK(start(ENOMEM).cause() == Cause::no_memory);
 }
 
-TEST_CASE("a ring that cannot be mapped ends the start and the stream") {
+TEST_CASE("A ring that cannot be mapped fails the start and stops the stream") {
     FakeModule module;
     module.ring_fds[3] = -1;
     MetaGroup group = open_group(Backend::module);
@@ -243,7 +243,7 @@ TEST_CASE("a ring that cannot be mapped ends the start and the stream") {
     CHECK_FALSE(module.streaming);
 }
 
-TEST_CASE("options of a stream that are out of their range are refused") {
+TEST_CASE("Stream options that are out of range are refused") {
     const FakeModule module;
     MetaGroup group = open_group(Backend::module);
     const auto refused = [&](const Stream::Options& options) {
