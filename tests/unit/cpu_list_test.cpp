@@ -12,18 +12,18 @@ std::vector<int> numbers(const CpuList& list) {
 }
 }  // namespace
 
-TEST_CASE("a CPU list holds numbers and ranges") {
+TEST_CASE("A CPU list holds numbers and ranges") {
     CHECK(numbers(CpuList::parse("0-3,8")) == std::vector<int>{0, 1, 2, 3, 8});
     CHECK(numbers(CpuList::parse("5")) == std::vector<int>{5});
     CHECK(numbers(CpuList::parse("4-4")) == std::vector<int>{4});
 }
 
-TEST_CASE("a CPU list is in ascending order however it is written") {
+TEST_CASE("A CPU list is in ascending order however it is written") {
     CHECK(numbers(CpuList::parse("8,0-2")) == std::vector<int>{0, 1, 2, 8});
     CHECK(numbers(CpuList({3, 1, 2})) == std::vector<int>{1, 2, 3});
 }
 
-TEST_CASE("a CPU list is written as it is read") {
+TEST_CASE("A CPU list is written as it is read") {
     const auto* text = GENERATE("0-3,8", "0", "1,3,5", "0-1,4-5,7");
     CHECK(CpuList::parse(text).to_string() == text);
 }
@@ -69,7 +69,7 @@ TEST_CASE("The error of an invalid CPU list has location, reason and remedy as s
     CHECK(error.remedy() == "write 1-3");
 }
 
-TEST_CASE("a NUL in a CPU list does not hide the error") {
+TEST_CASE("A NUL in a CPU list does not hide the error") {
     CHECK_THROWS_MATCHES(CpuList::parse(std::string_view("0\0", 2)), Error,
                          MessageMatches(ContainsSubstring("column 2: unexpected")));
 }
@@ -80,7 +80,7 @@ TEST_CASE("A CPU list made from numbers is checked like one made from text") {
     CHECK(CpuList(std::vector<int>{}).empty());
 }
 
-TEST_CASE("the words of a CPU list are replaced by lists of the system") {
+TEST_CASE("The words of a CPU list are replaced by lists of the system") {
     const FakeSystem fake;
     const auto parsed = [&](const char* word) {
         return metagroup::detail::parse_cpu_list(word, fake.paths).to_string();
@@ -90,7 +90,7 @@ TEST_CASE("the words of a CPU list are replaced by lists of the system") {
     CHECK(parsed("possible") == "0-7");
 }
 
-TEST_CASE("a system without sysfs is an error that names the file") {
+TEST_CASE("A system without sysfs is an error that names the file") {
     metagroup::detail::SystemPaths paths;
     paths.cpus = "/nonexistent";
     const Error error = error_from([&] { metagroup::detail::online_cpus(paths); });
@@ -110,7 +110,7 @@ TEST_CASE("CPU lists intersect") {
     CHECK_FALSE(CpuList::parse("1,3").contains(2));
 }
 
-TEST_CASE("the mask of a CPU list has a bit for each CPU, in words of 64") {
+TEST_CASE("The mask of a CPU list has a bit for each CPU, in words of 64") {
     using Words = std::vector<std::uint64_t>;
     const auto words = [](const CpuList& list) {
         return Words(list.mask().begin(), list.mask().end());
@@ -121,7 +121,7 @@ TEST_CASE("the mask of a CPU list has a bit for each CPU, in words of 64") {
     CHECK(words(CpuList({3, 130})) == Words{8, 0, 4});
 }
 
-TEST_CASE("each CPU has its core, die, socket and node") {
+TEST_CASE("Each CPU has its core, die, socket and node") {
     TempTree tree;
     tree.file("cpu/cpu0/topology/physical_package_id", "0")
         .file("cpu/cpu0/topology/die_id", "1")

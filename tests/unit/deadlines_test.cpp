@@ -73,7 +73,7 @@ std::string text(std::span<const Deadline> deadlines) {
 
 }  // namespace
 
-TEST_CASE("deadlines come in order, each with the samples of all CPUs") {
+TEST_CASE("Deadlines come in order, each with the samples of all CPUs") {
     FakeSampler sampler(2);
     DeadlineReader reader(sampler, period);
     CHECK(reader.read(0).empty());
@@ -191,7 +191,7 @@ TEST_CASE("With a separate timer, all deadlines without a sample are lost") {
           "1000: 0-2@1002 0@1002; 1100: 0@1190; 1200: 0@1201; 1500: 0-2@1501 0@1501");
 }
 
-TEST_CASE("a timer whose first sample is late has as many deadlines as periods") {
+TEST_CASE("A timer whose first sample is late has as many deadlines as periods") {
     FakeSampler sampler(1);
     sampler.common = false;
     sampler.first = 1000;
@@ -273,7 +273,7 @@ TEST_CASE("Samples that were written backward are also in order") {
     CHECK(text(reader.read(all)) == "100: 0@105 1@106; 200: 0@205 1@206; 300: 0@305 1@306");
 }
 
-TEST_CASE("deadlines are read without allocating") {
+TEST_CASE("Deadlines are read without allocating") {
     FakeSampler sampler(4);
     DeadlineReader reader(sampler, period);
     std::vector<Bytes> bytes;
@@ -292,7 +292,7 @@ TEST_CASE("deadlines are read without allocating") {
     CHECK(read == 4000);
 }
 
-TEST_CASE("a sample takes few instructions", "[instructions]") {
+TEST_CASE("A sample takes few instructions", "[instructions]") {
     constexpr std::uint32_t cpus = 8;
     FakeSampler sampler(cpus, Ring::Order::forward, 2 * FakeRing::page);
     DeadlineReader reader(sampler, period);
@@ -361,7 +361,7 @@ TEST_CASE("Deadlines continue after a record that was refused") {
     CHECK(text(reader.read(0)) == "200: 0@200");
 }
 
-TEST_CASE("samples that were held back can be taken as records") {
+TEST_CASE("Samples that were held back can be taken as records") {
     FakeSampler sampler(2);
     DeadlineReader reader(sampler, period);
     sampler.write(0, 100);

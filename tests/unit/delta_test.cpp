@@ -35,7 +35,7 @@ Frame frame_of(std::uint32_t format, const std::vector<Event>& events) {
 
 }  // namespace
 
-TEST_CASE("a delta subtracts counts and times of each member") {
+TEST_CASE("A delta subtracts counts and times of each member") {
     const Snapshot older = snapshot(framed({frame(0, 100, 10, 50, 40), frame(1, 101, 5, 50, 50)}));
     const Snapshot newer =
         snapshot(framed({frame(0, 300, 25, 250, 140), frame(1, 302, 9, 250, 250)}, 1700));
@@ -85,7 +85,7 @@ TEST_CASE(
     CHECK(Delta(on, back)[0].raw(0) == 180);
 }
 
-TEST_CASE("without times, or in groups of other events, the time offline is not known") {
+TEST_CASE("Without times, or in groups of other events, the time offline is not known") {
     constexpr auto group = static_cast<std::uint32_t>(ReadFormat::group);
     Frame gone = frame_of(group, {{1}});
     gone.status = PERF_METAGROUP_OFFLINE;
@@ -111,7 +111,7 @@ TEST_CASE("Snapshots and deltas are standard ranges") {
     CHECK(std::ranges::distance(newer | std::views::filter(busy)) == 2);
 }
 
-TEST_CASE("a count that wraps at 64 bits is subtracted modulo 2^64") {
+TEST_CASE("A count that wraps at 64 bits is subtracted modulo 2^64") {
     const Snapshot older = snapshot(framed({frame(0, 1, UINT64_MAX - 4)}));
     const Snapshot newer = snapshot(framed({frame(0, 2, 5)}));
     CHECK(Delta(older, newer)[0].raw(0) == 10);
@@ -126,14 +126,14 @@ TEST_CASE("A count that went back gives no value, not a huge number") {
     CHECK_FALSE(Delta(newer, older)[0].elapsed_ns());
 }
 
-TEST_CASE("an event that was not on the PMU in between has a raw count and no estimate") {
+TEST_CASE("An event that was not on the PMU in between has a raw count and no estimate") {
     const Snapshot older = snapshot(framed({frame(0, 1, 7, 10, 10)}));
     const Snapshot newer = snapshot(framed({frame(0, 2, 7, 20, 10)}));
     CHECK(Delta(older, newer)[0].raw(0) == 0);
     CHECK_FALSE(Delta(older, newer)[0].scaled(0));
 }
 
-TEST_CASE("members are matched by number when some joined or left") {
+TEST_CASE("Members are matched by number when some joined or left") {
     const Snapshot older = snapshot(framed({frame(0, 1, 1), frame(2, 1, 20), frame(3, 1, 30)}));
     const Snapshot newer = snapshot(framed({frame(2, 2, 22), frame(3, 2, 33), frame(4, 2, 44)}));
     const Delta delta(older, newer);
@@ -175,7 +175,7 @@ TEST_CASE("The delta to a snapshot that was never read has only added members") 
     CHECK(Delta(newer, empty).removed_count() == 1);
 }
 
-TEST_CASE("a delta does not allocate") {
+TEST_CASE("A delta does not allocate") {
     const Snapshot older = snapshot(framed({frame(0, 1, 1), frame(2, 1, 20)}));
     const Snapshot newer = snapshot(framed({frame(2, 2, 22)}));
     const AllocationCounter allocations;
@@ -209,7 +209,7 @@ void go_offline(LiveGroup& live) {
 
 }  // namespace
 
-TEST_CASE("a live group counts on all CPUs from the beginning") {
+TEST_CASE("A live group counts on all CPUs from the beginning") {
     LiveGroup live = count_clock();
     CHECK(live.group().members().size() == CpuList::online().size());
     CHECK(live.delta()[0].raw(0) == 0);
@@ -220,7 +220,7 @@ TEST_CASE("a live group counts on all CPUs from the beginning") {
     CHECK_FALSE(live.reopen());
 }
 
-TEST_CASE("a live group does not allocate while all its CPUs are online") {
+TEST_CASE("A live group does not allocate while all its CPUs are online") {
     LiveGroup live = count_clock();
     const AllocationCounter allocations;
     live.read();
@@ -228,7 +228,7 @@ TEST_CASE("a live group does not allocate while all its CPUs are online") {
     CHECK(allocations.count() == 0);
 }
 
-TEST_CASE("a live group counts again on CPUs that are back") {
+TEST_CASE("A live group counts again on CPUs that are back") {
     LiveGroup live = count_clock();
     go_offline(live);
     CHECK(live.delta()[0].raw(0) == 0);

@@ -15,7 +15,7 @@ using namespace metagroup::detail;
 using namespace metagroup::test;
 using namespace metagroup;
 
-TEST_CASE("a missing device names the module") {
+TEST_CASE("A missing device names the module") {
     const auto error = error_from([] { Device::open("/nonexistent/perf_metagroup"); });
     CHECK(error.cause() == Cause::no_module);
     CHECK(error.code().value() == ENOENT);
@@ -56,7 +56,7 @@ TEST_CASE("Another file is not accepted as the device") {
     CHECK_THAT(error.what(), ContainsSubstring("/dev/null is not the device"));
 }
 
-TEST_CASE("a module of another ABI is refused") {
+TEST_CASE("A module of another ABI is refused") {
     FakeModule module;
     module.abi = 99;
     const auto error = error_from([] { Device::open(FakeModule::path()); });
@@ -65,7 +65,7 @@ TEST_CASE("a module of another ABI is refused") {
     CHECK_THAT(error.what(), ContainsSubstring("ABI 99"));
 }
 
-TEST_CASE("a device takes ownership of a descriptor") {
+TEST_CASE("A device takes ownership of a descriptor") {
     const FakeModule module;
     const int fd = ::open(FakeModule::path().c_str(), O_RDWR | O_CLOEXEC);
     CHECK(Device(fd).fd() == fd);
@@ -78,7 +78,7 @@ TEST_CASE("A descriptor of another file is refused and closed") {
     CHECK(::fcntl(fd, F_GETFD) == -1);
 }
 
-TEST_CASE("a device is move-only") {
+TEST_CASE("A device is move-only") {
     STATIC_CHECK_FALSE(std::is_copy_constructible_v<Device>);
     const FakeModule module;
     Device first = Device::open(FakeModule::path());
@@ -109,7 +109,7 @@ TEST_CASE("Attached leaders can be read after their descriptors are closed") {
     CHECK(error_from([&] { device.detach(41); }).cause() == Cause::no_such_member);
 }
 
-TEST_CASE("a refused attach keeps the errno and names the descriptor") {
+TEST_CASE("A refused attach keeps the errno and names the descriptor") {
     FakeModule module;
     module.refuse_attach = 0;
     module.attach_errno = EBUSY;
@@ -128,7 +128,7 @@ TEST_CASE("a refused attach keeps the errno and names the descriptor") {
     CHECK(all.failed() == "cannot attach 1 leaders");
 }
 
-TEST_CASE("a member is described with all of its identifiers") {
+TEST_CASE("A member is described with all of its identifiers") {
     const FakeModule module;
     Device device = device_with_member();
     const auto info = device.member(0);
@@ -155,7 +155,7 @@ TEST_CASE("A buffer that is too small fails with ENOSPC, but a snapshot grows") 
     CHECK(shot.sequence() == 1);
 }
 
-TEST_CASE("a group that grows between INFO and read makes the snapshot grow again") {
+TEST_CASE("A group that grows between INFO and read makes the snapshot grow again") {
     FakeModule module;
     Device device = device_with_member();
     module.grow_after_info = 128;
@@ -201,7 +201,7 @@ TEST_CASE("A call that a signal interrupted is restarted") {
     interrupted([&] { device.detach(0); });
 }
 
-TEST_CASE("a mode is set, and a refused mode has a reason") {
+TEST_CASE("A mode is set, and a refused mode has a reason") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     device.set_mode({.quiet = true, .skip_isolated = true});
@@ -220,7 +220,7 @@ TEST_CASE("a mode is set, and a refused mode has a reason") {
     CHECK_FALSE(old.remedy().empty());
 }
 
-TEST_CASE("a read of some CPUs passes their mask") {
+TEST_CASE("A read of some CPUs passes their mask") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     Snapshot shot;
@@ -229,7 +229,7 @@ TEST_CASE("a read of some CPUs passes their mask") {
     CHECK(shot.sequence() == 1);
 }
 
-TEST_CASE("a read of no CPU passes an empty mask, which is not all CPUs") {
+TEST_CASE("A read of no CPU passes an empty mask, which is not all CPUs") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     Snapshot shot;
@@ -257,7 +257,7 @@ TEST_CASE("A descriptor is closed when its owner is destroyed") {
     CHECK_FALSE(is_open(number));
 }
 
-TEST_CASE("a moved descriptor has one owner") {
+TEST_CASE("A moved descriptor has one owner") {
     STATIC_CHECK_FALSE(std::is_copy_constructible_v<UniqueFd>);
     UniqueFd first = open_null();
     const int number = first.get();

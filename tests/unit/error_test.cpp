@@ -12,7 +12,7 @@ using namespace metagroup::test;
 using namespace metagroup;
 using Catch::Matchers::StartsWith;
 
-TEST_CASE("an error has cause, errno and parts") {
+TEST_CASE("An error has cause, errno and parts") {
     const Error error(Cause::pmu_busy, EBUSY, {"cannot open it", "another has it", "end that"});
     CHECK(error.cause() == Cause::pmu_busy);
     CHECK(error.code() == std::errc::device_or_resource_busy);
@@ -28,13 +28,13 @@ TEST_CASE("An error without a reason has the reason of its errno") {
     CHECK(error.what() == "cannot read it: " + error.reason());
 }
 
-TEST_CASE("an error that is copied as a system error keeps its text") {
+TEST_CASE("An error that is copied as a system error keeps its text") {
     const std::system_error error = Error(Cause::other, EIO, {"a", "b", "c"});
     CHECK_THAT(error.what(), StartsWith("a: b; c"));
     CHECK(error.code().value() == EIO);
 }
 
-TEST_CASE("the parts of a temporary error are copies") {
+TEST_CASE("The parts of a temporary error are copies") {
     const std::string& reason = Error(Cause::other, EIO, {"a", "b", "c"}).reason();
     CHECK(reason == "b");
 }
@@ -51,7 +51,7 @@ std::string open_text(int error, const Circumstances& circumstances = {.cpu = 3}
 
 }  // namespace
 
-TEST_CASE("an error keeps the failed operation and the errno of every call") {
+TEST_CASE("An error keeps the failed operation and the errno of every call") {
     const auto call = GENERATE(Call::any, Call::open_event, Call::open_device, Call::attach);
     const int error = GENERATE(EACCES, EPERM, EMFILE, ENFILE, ENOENT, ENODEV, EOPNOTSUPP, EINVAL,
                                EBUSY, ENOSPC, E2BIG, ENOSYS, EIO);
@@ -62,7 +62,7 @@ TEST_CASE("an error keeps the failed operation and the errno of every call") {
     CHECK_FALSE(diagnosed.reason().empty());
 }
 
-TEST_CASE("a refused permission names the sysctl with its value and the capability") {
+TEST_CASE("A refused permission names the sysctl with its value and the capability") {
     CHECK_THAT(open_text(EACCES, {.paranoid = 2}),
                ContainsSubstring("kernel.perf_event_paranoid is 2") &&
                    ContainsSubstring("CAP_PERFMON") &&
@@ -86,13 +86,13 @@ TEST_CASE("Where CAP_PERFMON is not enough, the remedy also lowers the sysctl") 
     CHECK_THAT(open_text(EACCES, {.paranoid = 2}), !lower);
 }
 
-TEST_CASE("running out of descriptors names both limits") {
+TEST_CASE("Running out of descriptors names both limits") {
     CHECK_THAT(open_text(EMFILE, {.fd_limit = 1024, .fd_max = 4096}),
                ContainsSubstring("RLIMIT_NOFILE: 1024, hard limit 4096") &&
                    ContainsSubstring("ulimit -Hn"));
 }
 
-TEST_CASE("an invalid event is diagnosed by its group, cgroup and filters") {
+TEST_CASE("An invalid event is diagnosed by its group, cgroup and filters") {
     Circumstances at{.group = "{cycles,instructions}"};
     CHECK_THAT(open_text(EINVAL, at), ContainsSubstring("fields"));
     at.filtered = true;
@@ -105,12 +105,12 @@ TEST_CASE("an invalid event is diagnosed by its group, cgroup and filters") {
                                           ContainsSubstring("make the group smaller"));
 }
 
-TEST_CASE("an unsupported event is an error of the machine") {
+TEST_CASE("An unsupported event is an error of the machine") {
     const int error = GENERATE(ENOENT, ENODEV, EOPNOTSUPP);
     CHECK_THAT(open_text(error), ContainsSubstring("this machine cannot count it"));
 }
 
-TEST_CASE("a missing or offline CPU is the cause of any error") {
+TEST_CASE("A missing or offline CPU is the cause of any error") {
     Circumstances at{.cpu = 3, .online = "0-1"};
     CHECK(open_error(EINVAL, at).cause() == Cause::cpu_offline);
     CHECK(open_error(EINVAL, at).reason() == "CPU 3 is not online (online: 0-1)");
@@ -154,7 +154,7 @@ TEST_CASE("Every failed open has a cause, and a remedy if the cause is known") {
     CHECK(error.remedy().empty() == (given.cause == Cause::other));
 }
 
-TEST_CASE("a failed call of the device or of a file has its cause and text") {
+TEST_CASE("A failed call of the device or of a file has its cause and text") {
     struct Case {
         Call call;
         int error;
@@ -201,7 +201,7 @@ TEST_CASE("a failed call of the device or of a file has its cause and text") {
     CHECK_THAT(error.what(), ContainsSubstring(given.text));
 }
 
-TEST_CASE("a refused attach has the reason of the module") {
+TEST_CASE("A refused attach has the reason of the module") {
     struct Case {
         std::uint32_t reason;
         Cause cause;
@@ -231,7 +231,7 @@ TEST_CASE("A refused attach without a reason has the reason of its errno") {
     CHECK(attach(ENOMEM).cause() == Cause::no_memory);
 }
 
-TEST_CASE("the edit distance counts insertions, deletions, replacements and swaps") {
+TEST_CASE("The edit distance counts insertions, deletions, replacements and swaps") {
     CHECK(edit_distance("", "") == 0);
     CHECK(edit_distance("abc", "") == 3);
     CHECK(edit_distance("cycles", "cycles") == 0);
@@ -252,22 +252,22 @@ TEST_CASE("The most similar names come first, and dissimilar names are left out"
     CHECK(similar_words("zzzzzz", names).empty());
 }
 
-TEST_CASE("no more than three names are suggested") {
+TEST_CASE("No more than three names are suggested") {
     const std::vector<std::string> names = {"a1", "a2", "a3", "a4", "a5"};
     CHECK(similar_words("a0", names).size() == 3);
 }
 
-TEST_CASE("names that differ only in case are suggested once, the first one") {
+TEST_CASE("Names that differ only in case are suggested once, the first one") {
     const std::vector<std::string> names = {"cycles", "CYCLES"};
     CHECK(similar_words("cycels", names) == std::vector<std::string>{"cycles"});
 }
 
-TEST_CASE("the beginning of a name suggests it") {
+TEST_CASE("The beginning of a name suggests it") {
     const std::vector<std::string> names = {"context-switches"};
     CHECK(similar_words("context", names) == names);
 }
 
-TEST_CASE("a suggestion is a question, or nothing") {
+TEST_CASE("A suggestion is a question, or nothing") {
     const std::vector<std::string> names = {"ab", "ac"};
     CHECK(did_you_mean("ad", names, {}) == "did you mean \"ab\" or \"ac\"?");
     CHECK(did_you_mean("something", names, "see there") == "see there");

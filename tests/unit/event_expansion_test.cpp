@@ -98,7 +98,7 @@ TEST_CASE("A PMU with exactly the given name takes precedence over numbered PMUs
     CHECK(server.one("uncore_imc_free*/data_read/u").name == "uncore_imc_free_running/data_read/u");
 }
 
-TEST_CASE("an event that no matching PMU has is refused with the reason of the first") {
+TEST_CASE("An event that no matching PMU has is refused with the reason of the first") {
     const Server server;
     CHECK_THAT(server.refusal("uncore_imc/cas_count_raed/").what(),
                ContainsSubstring("\"uncore_imc_0\" has no event") &&
@@ -159,7 +159,7 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("a name of perf that cannot be counted is refused with the reason") {
+TEST_CASE("A name of perf that cannot be counted is refused with the reason") {
     const Server server;
     for (const char* text : {"user_time", "system_time", "num_cpus", "sdt_libc:setjmp",
                              "ftrace:print", "mem:0x1000:rw"}) {

@@ -72,7 +72,7 @@ std::string open_with_limit(rlim_t more, bool hard) {
 
 }  // namespace
 
-TEST_CASE("a group reads all of its events") {
+TEST_CASE("A group reads all of its events") {
     need_software_events();
     EventGroup group = EventGroup::open(three_events(), first_cpu());
     CHECK(group.size() == 3);
@@ -86,7 +86,7 @@ TEST_CASE("a group reads all of its events") {
     CHECK(payload->time_enabled() > 0);
 }
 
-TEST_CASE("the kernel's payload decodes in every read format") {
+TEST_CASE("The kernel's payload decodes in every read format") {
     need_software_events();
     const auto format = GENERATE(range(std::uint64_t{0}, ReadFormat::all + 1));
     CAPTURE(format);
@@ -103,7 +103,7 @@ TEST_CASE("the kernel's payload decodes in every read format") {
     CHECK(payload->nr() == ((format & ReadFormat::group) != 0 ? 3 : 1));
 }
 
-TEST_CASE("a group is opened disabled, and can be switched and reset") {
+TEST_CASE("A group is opened disabled, and can be switched and reset") {
     need_software_events();
     EventGroup group = EventGroup::open(parse_events("cpu-clock").front(), first_cpu());
     std::array<std::byte, 64> buffer{};
@@ -117,7 +117,7 @@ TEST_CASE("a group is opened disabled, and can be switched and reset") {
     CHECK(read(group, buffer)->value(0) == 0);
 }
 
-TEST_CASE("releasing the leader closes its descriptor") {
+TEST_CASE("Releasing the leader closes its descriptor") {
     need_software_events();
     EventGroup group = EventGroup::open(three_events(), first_cpu());
     const int leader = group.leader_fd();
@@ -126,7 +126,7 @@ TEST_CASE("releasing the leader closes its descriptor") {
     CHECK(fcntl(leader, F_GETFD) == -1);
 }
 
-TEST_CASE("a CPU that the machine lacks is an error that names it") {
+TEST_CASE("A CPU that the machine lacks is an error that names it") {
     need_software_events();
     const int absent = CpuList::possible().cpus().back() + 1;
     const auto error = error_from([&] { EventGroup::open(three_events(), absent); });
@@ -146,13 +146,13 @@ TEST_CASE("A failing sibling is named, and fails the whole group") {
     CHECK_THAT(error.failed(), ContainsSubstring("event \"nonsense\" on CPU"));
 }
 
-TEST_CASE("a group without events, a negative CPU and an unknown read format are refused") {
+TEST_CASE("A group without events, a negative CPU and an unknown read format are refused") {
     CHECK_THROWS_AS(EventGroup::open({}, 0), std::invalid_argument);
     CHECK_THROWS_AS(EventGroup::open(three_events(), -1), std::invalid_argument);
     CHECK_THROWS_AS(EventGroup::open(three_events(), 0, 1U << 5), std::invalid_argument);
 }
 
-TEST_CASE("the soft limit of descriptors is raised when they run out") {
+TEST_CASE("The soft limit of descriptors is raised when they run out") {
     need_software_events();
     CHECK(open_with_limit(1, false) == "opened");
 }

@@ -81,7 +81,7 @@ TEST_CASE("A format places bits in one or several ranges") {
     CHECK(parse_format("config1:0-63")->config == 1);
 }
 
-TEST_CASE("a malformed format is refused") {
+TEST_CASE("A malformed format is refused") {
     const auto* text =
         GENERATE("", "config", "config:", "conf:0-7", "config:7-0", "config:0-64", "config:a-b",
                  "config:0-7,", "config9:0", "config:0-63,0-7", "config:0-7,4-9");
@@ -89,7 +89,7 @@ TEST_CASE("a malformed format is refused") {
     CHECK_FALSE(parse_format(text));
 }
 
-TEST_CASE("terms are put where the format says") {
+TEST_CASE("Terms are put where the format says") {
     const FakePmus pmus;
     CHECK(pmus.encode("core", "event=0x3c,umask=1").attr.config == 0x13c);
     CHECK(pmus.encode("core", "event=0xf3c").attr.config == 0xf0000003cULL);
@@ -101,7 +101,7 @@ TEST_CASE("terms are put where the format says") {
     CHECK(pmus.encode("core", "event=1").attr.type == 4);
 }
 
-TEST_CASE("an event's name expands to its terms, and terms written by hand override them") {
+TEST_CASE("An event's name expands to its terms, and terms written by hand override them") {
     const FakePmus pmus;
     CHECK(pmus.encode("core", "stalls").attr.config == (0x1a2U | (1U << 18)));
     CHECK(pmus.encode("core", "stalls,umask=0x4").attr.config == (0x4a2U | (1U << 18)));
@@ -156,13 +156,13 @@ TEST_CASE("A NUL in an event's file does not end the name of a field") {
     CHECK_THAT(FakePmus().refusal("cut"), ContainsSubstring("no event or field"));
 }
 
-TEST_CASE("a PMU whose CPUs cannot be read is refused with the file that names them") {
+TEST_CASE("A PMU whose CPUs cannot be read is refused with the file that names them") {
     const FakePmus pmus;
     CHECK_THROWS_MATCHES(pmus.encode("lost", "config=1"), SpecError,
                          MessageMatches(ContainsSubstring("lost/cpumask: CPU list \"3-1\"")));
 }
 
-TEST_CASE("only directories with a type are PMUs") {
+TEST_CASE("Only directories with a type are PMUs") {
     const FakePmus pmus;
     CHECK(SysfsPmu::names(pmus.paths) ==
           (std::vector<std::string>{"core", "large", "lost", "uncore"}));
@@ -174,7 +174,7 @@ TEST_CASE("only directories with a type are PMUs") {
     CHECK_FALSE(SysfsPmu::find(pmus.paths, "large"));
 }
 
-TEST_CASE("files that describe an event are not listed") {
+TEST_CASE("Files that describe an event are not listed") {
     const FakePmus pmus;
     CHECK(SysfsPmu::find(pmus.paths, "uncore")->events() == std::vector<std::string>{"energy"});
 }
@@ -210,7 +210,7 @@ TEST_CASE("An event unknown to libpfm4 does not change the attribute") {
     CHECK(attr.config == 42);
 }
 
-TEST_CASE("a refused unit mask or modifier of a known event is explained") {
+TEST_CASE("A refused unit mask or modifier of a known event is explained") {
     perf_event_attr attr{};
     const auto result = pfm_encode("perf::CYCLES:nonsense", attr);
     CHECK(result.status == PfmStatus::refused);
@@ -218,20 +218,20 @@ TEST_CASE("a refused unit mask or modifier of a known event is explained") {
     CHECK(result.diagnosis.reason.find("\"perf::CYCLES\"") != std::string::npos);
 }
 
-TEST_CASE("periods and CPUs within an event are refused") {
+TEST_CASE("Periods and CPUs within an event are refused") {
     perf_event_attr attr{};
     CHECK(pfm_encode("perf::CYCLES:period=1000", attr).status == PfmStatus::refused);
     CHECK(pfm_encode("perf::CYCLES:cpu=1", attr).status == PfmStatus::refused);
 }
 
-TEST_CASE("the list of libpfm4's events has those of its PMU perf") {
+TEST_CASE("The list of libpfm4's events has those of its PMU perf") {
     const auto events = pfm_events();
     CHECK(std::any_of(events.begin(), events.end(), [](const PfmEvent& event) {
         return event.pmu == "perf" && event.name == "PERF_COUNT_HW_CPU_CYCLES";
     }));
 }
 
-TEST_CASE("an event with unit masks has a variant for each that libpfm4 takes") {
+TEST_CASE("An event with unit masks has a variant for each that libpfm4 takes") {
     const auto variants = pfm_variants({"perf", "PERF_COUNT_HW_CACHE_L1D", "cache"});
     const auto found = std::find_if(variants.begin(), variants.end(), [](const PfmEvent& event) {
         return event.name == "PERF_COUNT_HW_CACHE_L1D:WRITE";
@@ -255,13 +255,13 @@ struct FakeTracefs : FakeSystem {
 
 }  // namespace
 
-TEST_CASE("a tracepoint's number is looked up wherever tracefs is") {
+TEST_CASE("A tracepoint's number is looked up wherever tracefs is") {
     const FakeTracefs fake;
     CHECK(tracepoint_id("sched", "sched_switch", fake.paths) == 314);
     CHECK(tracepoint_id("irq", "irq_handler_entry", fake.paths) == 77);
 }
 
-TEST_CASE("an unknown tracepoint suggests similar ones") {
+TEST_CASE("An unknown tracepoint suggests similar ones") {
     const FakeTracefs fake;
     CHECK_THROWS_MATCHES(tracepoint_id("sched", "sched_swich", fake.paths), SpecError,
                          MessageMatches(ContainsSubstring("did you mean \"sched:sched_switch\"")));
@@ -293,7 +293,7 @@ TEST_CASE("A tracepoint that only root may read has a specific cause") {
     CHECK(status == 0);
 }
 
-TEST_CASE("without tracefs the remedy mounts it") {
+TEST_CASE("Without tracefs the remedy mounts it") {
     SystemPaths paths;
     paths.tracefs = {"/nonexistent"};
     CHECK_THROWS_MATCHES(tracepoint_id("sched", "sched_switch", paths), SpecError,
@@ -301,7 +301,7 @@ TEST_CASE("without tracefs the remedy mounts it") {
     CHECK(tracepoint_names(paths).empty());
 }
 
-TEST_CASE("the list of tracepoints leaves control files out") {
+TEST_CASE("The list of tracepoints leaves control files out") {
     const FakeTracefs fake;
     CHECK(tracepoint_names(fake.paths) == std::vector<std::string>{"irq:irq_handler_entry",
                                                                    "odd:odd", "sched:sched_switch",
@@ -326,7 +326,7 @@ struct FakeSources : FakeSystem {
 
 }  // namespace
 
-TEST_CASE("known events have PMU, unit and source") {
+TEST_CASE("Known events have PMU, unit and source") {
     const FakeSources fake;
     CHECK(fake.event("cycles").pmu == "hardware");
     CHECK(fake.event("page-faults").pmu == "software");
@@ -342,7 +342,7 @@ TEST_CASE("known events have PMU, unit and source") {
     CHECK(fake.event("sched:sched_switch").source == "tracefs");
 }
 
-TEST_CASE("every known event can be parsed") {
+TEST_CASE("Every known event can be parsed") {
     const FakeSources fake;
     REQUIRE_FALSE(fake.events().empty());
     for (const KnownEvent& event : fake.events()) {
@@ -351,7 +351,7 @@ TEST_CASE("every known event can be parsed") {
     }
 }
 
-TEST_CASE("every known event of this machine can be parsed") {
+TEST_CASE("Every known event of this machine can be parsed") {
     for (const KnownEvent& event : known_events()) {
         CAPTURE(event.name);
         CHECK_NOTHROW(metagroup::parse_events(event.name));
@@ -374,7 +374,7 @@ TEST_CASE("The events of libpfm4's PMU perf are listed only under the names of p
     }));
 }
 
-TEST_CASE("names of several PMUs are found") {
+TEST_CASE("Names of several PMUs are found") {
     const std::array events{PfmEvent{"pmu0", "A", ""}, PfmEvent{"pmu0", "B", ""},
                             PfmEvent{"pmu1", "A", ""}};
     CHECK(shared_names(events) == std::set<std::string>{"A"});

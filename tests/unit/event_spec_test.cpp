@@ -38,7 +38,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("events without braces are groups of one, braces make groups") {
+TEST_CASE("Events without braces are groups of one, braces make groups") {
     const Parser parser;
     CHECK(texts(parser.parse("cycles,instructions")) == Texts{"cycles", "instructions"});
     CHECK(texts(parser.parse("{cycles,instructions}")) == Texts{"{cycles,instructions}"});
@@ -52,13 +52,13 @@ TEST_CASE("Blanks may surround events, groups and commas") {
           Texts{"{cycles,instructions}", "dummy"});
 }
 
-TEST_CASE("commas between slashes belong to the PMU's terms") {
+TEST_CASE("Commas between slashes belong to the PMU's terms") {
     const Parser parser;
     CHECK(texts(parser.parse("{msr/event=1,config1=2/,dummy},msr/tsc/")) ==
           Texts{"{msr/event=1,config1=2/,dummy}", "msr/tsc/"});
 }
 
-TEST_CASE("generic names are those of perf") {
+TEST_CASE("Generic names are those of perf") {
     struct Known {
         const char* name;
         std::uint32_t type;
@@ -152,7 +152,7 @@ TEST_CASE("Names include the modifiers of their group that affect counts") {
     CHECK(names("{msr/tsc,name=mine/}:u") == Names{"mine"});
 }
 
-TEST_CASE("quoted names may have any character, and terms of samples are ignored") {
+TEST_CASE("Quoted names may have any character, and terms of samples are ignored") {
     const Parser parser;
     const EventSpec spec = parser.one("msr/name='A:orig=b,desc=c/d',period=0x1,config=0x2/u");
     CHECK(spec.name == "A:orig=b,desc=c/d");
@@ -173,7 +173,7 @@ TEST_CASE("A PMU accepts a raw event") {
     CHECK_THROWS_AS(parser.one("msr/rx/"), Error);
 }
 
-TEST_CASE("an unknown name suggests similar ones") {
+TEST_CASE("An unknown name suggests similar ones") {
     struct Typo {
         const char* text;
         const char* suggestion;
@@ -307,14 +307,14 @@ TEST_CASE("A single level excludes the others") {
     CHECK(hypervisor.exclude_user == 1);
 }
 
-TEST_CASE("levels of the group add to those of the event") {
+TEST_CASE("Levels of the group add to those of the event") {
     const auto attr = with("k", with("u"));
     CHECK(attr.exclude_user == 0);
     CHECK(attr.exclude_kernel == 0);
     CHECK(attr.exclude_hv == 1);
 }
 
-TEST_CASE("guest and host exclude each other unless both are given") {
+TEST_CASE("Guest and host exclude each other unless both are given") {
     CHECK(with("G").exclude_host == 1);
     CHECK(with("G").exclude_guest == 0);
     CHECK(with("H").exclude_guest == 1);
@@ -322,7 +322,7 @@ TEST_CASE("guest and host exclude each other unless both are given") {
     CHECK(with("GH").exclude_host == 0);
 }
 
-TEST_CASE("each p makes an event more precise") {
+TEST_CASE("Each p makes an event more precise") {
     CHECK(with("p").precise_ip == 1);
     CHECK(with("ppp").precise_ip == 3);
     CHECK(with("p").exclude_guest == 1);

@@ -112,7 +112,7 @@ TEST_CASE_METHOD(MappedFrames, "A mapping finds frames of different sizes withou
     CHECK(count == 0);
 }
 
-TEST_CASE_METHOD(MappedFrames, "a mapping finds frames that have moved") {
+TEST_CASE_METHOD(MappedFrames, "A mapping finds frames that have moved") {
     publish(1, {1, 20, 3});
     CHECK(mapping.view()[2].member() == 2);
     publish(2, {20, 1, 3});
@@ -121,7 +121,7 @@ TEST_CASE_METHOD(MappedFrames, "a mapping finds frames that have moved") {
     CHECK(mapping.view()[3].member() == 3);
 }
 
-TEST_CASE("a mapping can be moved") {
+TEST_CASE("A mapping can be moved") {
     const FakeModule module;
     const Device device = device_with_member();
     Mapping first(device);

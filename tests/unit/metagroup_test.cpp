@@ -35,7 +35,7 @@ std::size_t open_fds() {
 
 }  // namespace
 
-TEST_CASE("both backends read every group on every CPU") {
+TEST_CASE("Both backends read every group on every CPU") {
     need_software_events();
     const FakeModule module;
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);
@@ -72,7 +72,7 @@ TEST_CASE("both backends read every group on every CPU") {
     CHECK_THROWS_AS(mg.events(first.size()), std::out_of_range);
 }
 
-TEST_CASE("a weak group that cannot be counted is divided, and only then") {
+TEST_CASE("A weak group that cannot be counted is divided, and only then") {
     need_software_events();
     // No PMU here counts both events of the first.
     CHECK(can_count(parse_events("{dummy,cpu-clock}").front()));
@@ -98,7 +98,7 @@ TEST_CASE("The automatic backend uses the module if it is available") {
     CHECK_THAT(mg.backend_reason(), ContainsSubstring(FakeModule::path()));
 }
 
-TEST_CASE("the automatic backend falls back and gives the reason") {
+TEST_CASE("The automatic backend falls back and gives the reason") {
     need_software_events();
     MetaGroup::Options wanted = options("cpu-clock", Backend::automatic);
     wanted.device = "/nonexistent/perf_metagroup";
@@ -110,14 +110,14 @@ TEST_CASE("the automatic backend falls back and gives the reason") {
     CHECK_THAT(MetaGroup::open(wanted).backend_reason(), ContainsSubstring("not the device"));
 }
 
-TEST_CASE("a missing module is an error if it was requested") {
+TEST_CASE("A missing module is an error if it was requested") {
     MetaGroup::Options wanted = options("cpu-clock", Backend::module);
     wanted.device = "/nonexistent/perf_metagroup";
     CHECK_THROWS_MATCHES(MetaGroup::open(wanted), Error,
                          MessageMatches(ContainsSubstring("modprobe")));
 }
 
-TEST_CASE("counting starts at open unless disabled by option") {
+TEST_CASE("Counting starts at open unless disabled by option") {
     need_software_events();
     const FakeModule module;
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);
@@ -136,7 +136,7 @@ TEST_CASE("counting starts at open unless disabled by option") {
     CHECK(shot[0].raw(0) == 0);
 }
 
-TEST_CASE("the per_fd backend shows disabled members") {
+TEST_CASE("The per_fd backend shows disabled members") {
     need_software_events();
     MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::per_fd));
     Snapshot shot;
@@ -148,7 +148,7 @@ TEST_CASE("the per_fd backend shows disabled members") {
     CHECK(shot[0].status() == Status::ok);
 }
 
-TEST_CASE("the module backend keeps the descriptors of siblings only") {
+TEST_CASE("The module backend keeps the descriptors of siblings only") {
     need_software_events();
     const FakeModule module;
     MetaGroup::Options wanted = on_one_cpu("{cpu-clock,page-faults,cs},dummy", Backend::module);
@@ -161,7 +161,7 @@ TEST_CASE("the module backend keeps the descriptors of siblings only") {
     CHECK(shot[2].nr() == 3);
 }
 
-TEST_CASE("many groups are attached in batches of 64") {
+TEST_CASE("Many groups are attached in batches of 64") {
     need_software_events();
     const FakeModule module;
     MetaGroup::Options wanted = on_one_cpu("dummy", Backend::module);
@@ -172,7 +172,7 @@ TEST_CASE("many groups are attached in batches of 64") {
     CHECK(mg.snapshot_size() > 0);
 }
 
-TEST_CASE("a meta-group that fails to open leaves nothing open") {
+TEST_CASE("A meta-group that fails to open leaves nothing open") {
     need_software_events();
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);
     MetaGroup::Options wanted = options("{cpu-clock,page-faults}", backend);
@@ -185,7 +185,7 @@ TEST_CASE("a meta-group that fails to open leaves nothing open") {
     CHECK(open_fds() == before);
 }
 
-TEST_CASE("more members than the module allows is an error, not a fallback") {
+TEST_CASE("More members than the module allows is an error, not a fallback") {
     FakeModule module;
     module.max_members = 1;
     const Error error =
@@ -194,7 +194,7 @@ TEST_CASE("more members than the module allows is an error, not a fallback") {
     CHECK_THAT(error.reason(), ContainsSubstring("1 members"));
 }
 
-TEST_CASE("a refused attach is an error of open") {
+TEST_CASE("A refused attach is an error of open") {
     need_software_events();
     FakeModule module;
     module.refuse_attach = 0;
@@ -206,7 +206,7 @@ TEST_CASE("a refused attach is an error of open") {
     CHECK_THAT(error.reason(), ContainsSubstring("member already"));
 }
 
-TEST_CASE("a meta-group needs groups and CPUs") {
+TEST_CASE("A meta-group needs groups and CPUs") {
     CHECK_THROWS_AS(MetaGroup::open({}), std::invalid_argument);
     MetaGroup::Options wanted = options("dummy", Backend::per_fd);
     wanted.cpus = CpuList();
@@ -239,7 +239,7 @@ TEST_CASE("An event that is bound to some CPUs is opened only on these") {
     CHECK_THAT(error.reason(), ContainsSubstring("\"dummy\"") && ContainsSubstring("60000"));
 }
 
-TEST_CASE("a mode that needs the module is refused without it, not ignored") {
+TEST_CASE("A mode that needs the module is refused without it, not ignored") {
     MetaGroup::Options wanted = options("dummy", Backend::per_fd);
     wanted.mode.quiet = true;
     const Error error = error_from([&] { MetaGroup::open(wanted); });
@@ -250,7 +250,7 @@ TEST_CASE("a mode that needs the module is refused without it, not ignored") {
     CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::no_module);
 }
 
-TEST_CASE("both backends frame the same payload of a disabled group") {
+TEST_CASE("Both backends frame the same payload of a disabled group") {
     need_software_events();
     const FakeModule module;
     MetaGroup::Options wanted = options("{cpu-clock,page-faults}", Backend::module);
@@ -270,7 +270,7 @@ TEST_CASE("both backends frame the same payload of a disabled group") {
     }
 }
 
-TEST_CASE("backends have names") {
+TEST_CASE("Backends have names") {
     CHECK(to_string(Backend::automatic) == "automatic");
     CHECK(to_string(Backend::module) == "module");
     CHECK(to_string(Backend::per_fd) == "per_fd");
@@ -332,7 +332,7 @@ TEST_CASE("A group of a cgroup that does not run keeps its siblings while its cl
     CHECK(status(mg) == Status::offline);
 }
 
-TEST_CASE("a group that has lost a sibling counts for as long as its clock advances") {
+TEST_CASE("A group that has lost a sibling counts for as long as its clock advances") {
     need_software_events();
     MetaGroup mg = MetaGroup::open(on_one_cpu("{cpu-clock,page-faults}"));
     CHECK(status(mg) == Status::ok);
@@ -341,7 +341,7 @@ TEST_CASE("a group that has lost a sibling counts for as long as its clock advan
     CHECK(status(mg) == Status::ok);
 }
 
-TEST_CASE("reading and decoding do not allocate once the snapshot is large enough") {
+TEST_CASE("Reading and decoding do not allocate once the snapshot is large enough") {
     need_software_events();
     const FakeModule module;
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);

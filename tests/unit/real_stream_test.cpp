@@ -181,7 +181,7 @@ TEST_CASE("Without the module, every deadline has a sample or is counted as lost
     CHECK(all_of_them >= least);
 }
 
-TEST_CASE("wait returns at the watermark, at the timeout and at the end") {
+TEST_CASE("A wait returns at the watermark, at the timeout and at the end") {
     MetaGroup group = open_real_group(GENERATE(from_range(backends())));
     Stream fast = Stream::start(group, small_rings(1ms));
     CHECK(fast.wait(10s) == Stream::Wake::data);
@@ -196,7 +196,7 @@ TEST_CASE("wait returns at the watermark, at the timeout and at the end") {
     CHECK(slow.read().empty());
 }
 
-TEST_CASE("an overwriting stream keeps the newest samples") {
+TEST_CASE("An overwriting stream keeps the newest samples") {
     const Backend backend = GENERATE(from_range(backends()));
     MetaGroup group = open_real_group(backend);
     Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096, .overwrite = true});
@@ -221,7 +221,7 @@ TEST_CASE("an overwriting stream keeps the newest samples") {
     }
 }
 
-TEST_CASE("a stream is read without allocating") {
+TEST_CASE("A stream is read without allocating") {
     MetaGroup group = open_real_group(GENERATE(from_range(backends())));
     Stream stream = Stream::start(group, small_rings(200us));
     std::size_t samples = 0;
@@ -241,7 +241,7 @@ TEST_CASE("a stream is read without allocating") {
     CHECK(samples > 20);
 }
 
-TEST_CASE("a group that is pinned, or read without its siblings, is sampled without the module") {
+TEST_CASE("A group that is pinned, or read without its siblings, is sampled without the module") {
     need_software_events();
     MetaGroup::Options options;
     options.groups = metagroup::parse_events("{page-faults,context-switches}:D");
@@ -261,7 +261,7 @@ TEST_CASE("a group that is pinned, or read without its siblings, is sampled with
     CHECK(samples > 0);
 }
 
-TEST_CASE("samples larger than a ring are refused") {
+TEST_CASE("Samples larger than a ring are refused") {
     std::string events = "{cpu-clock";
     for (int i = 0; i < 600; ++i)
         events += ",page-faults";

@@ -99,7 +99,7 @@ TEST_CASE("Units, scales and names are found after other records") {
     CHECK(recording.remarks().empty());
 }
 
-TEST_CASE("a clock of perf counts nanoseconds, whatever unit perf shows") {
+TEST_CASE("A clock of perf counts nanoseconds, whatever unit perf shows") {
     Parts world;
     world.file.events[0].attr.type = PERF_TYPE_SOFTWARE;
     world.file.events[0].attr.config = PERF_COUNT_SW_TASK_CLOCK;
@@ -124,7 +124,7 @@ TEST_CASE("A scale without a unit is left out, and reported") {
     CHECK(read_all(world.path).size() == 4);
 }
 
-TEST_CASE("names and units have no characters that control a terminal") {
+TEST_CASE("Names and units have no characters that control a terminal") {
     Parts world;
     world.file.update(PerfDataBuilder::name, 1, "a\x1b[31m\x7f\nb");
     world.file.update(PerfDataBuilder::unit, 1, "\xc2\x9b m \xc2\xb5J");
@@ -220,7 +220,7 @@ TEST_CASE("Damaged samples are left out, counted and reported") {
                                            ContainsSubstring("CPU 70000"));
 }
 
-TEST_CASE("losses of a ring count, whichever event reports them") {
+TEST_CASE("Losses of a ring count, whichever event reports them") {
     Parts world;
     world.file.event({21, 22}, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU);
     world.samples(1, 3);
@@ -335,7 +335,7 @@ TEST_CASE("An unfinished recording is read up to its last complete record wherev
     }
 }
 
-TEST_CASE("a small file with damaged sizes takes little memory and time") {
+TEST_CASE("A small file with damaged sizes takes little memory and time") {
     Parts world;
     const auto begin = std::chrono::steady_clock::now();
     SECTION("identifiers that events share") {

@@ -54,7 +54,7 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("a recording has the events, the samples and the lost samples that were written") {
+TEST_CASE("A recording has the events, the samples and the lost samples that were written") {
     World world;
     world.stream.write_file(world.path, 100);
     Recording recording(world.path);
@@ -79,7 +79,7 @@ TEST_CASE("a recording has the events, the samples and the lost samples that wer
     CHECK_FALSE(recording.next());
 }
 
-TEST_CASE("a recording has unit, scale and topology") {
+TEST_CASE("A recording has unit, scale and topology") {
     World world;
     auto options = world.stream.options();
     options.events[1].unit = "Joules";
@@ -180,7 +180,7 @@ TEST_CASE("Deadlines of a timer without a sample are lost, whatever the kernel r
     }
 }
 
-TEST_CASE("a sample of a timer that comes early corrects the phase of its deadlines") {
+TEST_CASE("A sample of a timer that comes early corrects the phase of its deadlines") {
     detail::OwnTimer timer(1000);
     CHECK(timer.add(10'900) == 0);  // late by 900
     CHECK(timer.add(11'000) == 0);
@@ -189,7 +189,7 @@ TEST_CASE("a sample of a timer that comes early corrects the phase of its deadli
     CHECK(timer.add(16'001) == 2);
 }
 
-TEST_CASE("errors of recordings name file, offset and reason") {
+TEST_CASE("Errors of recordings name file, offset and reason") {
     World world;
     world.stream.write_file(world.path, 10);
     const auto check = [&](const char* reason) {
@@ -240,7 +240,7 @@ TEST_CASE("errors of recordings name file, offset and reason") {
     }
 }
 
-TEST_CASE("a file that does not exist is an error that names it") {
+TEST_CASE("A file that does not exist is an error that names it") {
     CHECK_THAT(error_from([] { Recording("/no/such/file"); }).what(),
                ContainsSubstring("/no/such/file") && ContainsSubstring("No such file"));
     CHECK_THAT(
@@ -268,7 +268,7 @@ TEST_CASE("A recording keeps all its samples if its description does not fit on 
     CHECK(count(recording)[Kind::sample] == 198);
 }
 
-TEST_CASE("a writer refuses what no reader accepts") {
+TEST_CASE("A writer refuses what no reader accepts") {
     World world;
     CHECK_THROWS_AS(RecordingWriter(world.path, {}), std::invalid_argument);
     auto options = world.stream.options();

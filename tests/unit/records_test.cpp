@@ -24,7 +24,7 @@ Bytes two_samples() {
 
 }  // namespace
 
-TEST_CASE("records have the times of their first and last sample") {
+TEST_CASE("Records have the times of their first and last sample") {
     const Bytes bytes = two_samples();
     const Records records(bytes);
     CHECK(records.bytes().size() == bytes.size());
@@ -56,7 +56,7 @@ TEST_CASE("Records end before the first incomplete one") {
     CHECK(records.last_ns() == SyntheticStream::time(0, 10));
 }
 
-TEST_CASE("a sample that ends before its time is a record without a time") {
+TEST_CASE("A sample that ends before its time is a record without a time") {
     const Bytes samples = two_samples();
     const perf_event_header header{.type = PERF_RECORD_SAMPLE, .misc = 0, .size = 16};
     Bytes bytes(header.size);
@@ -70,7 +70,7 @@ TEST_CASE("a sample that ends before its time is a record without a time") {
     CHECK(records.last_ns() == SyntheticStream::time(0, 20));
 }
 
-TEST_CASE("records without a sample have no times") {
+TEST_CASE("Records without a sample have no times") {
     Bytes bytes;
     SyntheticStream::lost(bytes, 0, 1, 1);
     CHECK(Records(bytes).bytes().size() == bytes.size());

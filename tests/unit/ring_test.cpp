@@ -95,7 +95,7 @@ TEST_CASE("A ring returns samples and losses in the order in which they were wri
     CHECK(ring.front() == nullptr);
 }
 
-TEST_CASE("records of other types, and losses of nothing, are skipped") {
+TEST_CASE("Records of other types, and losses of nothing, are skipped") {
     const FakeRing fake;
     fake.write(other(PERF_RECORD_THROTTLE, {7, 50, 3}, {1, 2, 3}));
     fake.write(numbered(60));
@@ -139,7 +139,7 @@ TEST_CASE("All records of a ring are taken unchanged, whatever their type") {
     CHECK(ring.newest_time() == 70);
 }
 
-TEST_CASE("a record that is longer than what was written is not taken") {
+TEST_CASE("A record that is longer than what was written is not taken") {
     const FakeRing fake;
     fake.write(numbered(60));
     Bytes longer = numbered(70);
@@ -181,7 +181,7 @@ TEST_CASE("A large record is also contiguous at the end of the ring") {
     CHECK(parsed->value(799) == 1);
 }
 
-TEST_CASE("records keep their space until it is released") {
+TEST_CASE("Records keep their space until it is released") {
     const FakeRing fake;
     Ring ring = ring_of(fake);
     std::uint64_t number = 0;
@@ -194,7 +194,7 @@ TEST_CASE("records keep their space until it is released") {
     CHECK(times_of(ring) == std::vector{number});
 }
 
-TEST_CASE("a record that was not removed is not released") {
+TEST_CASE("A record that was not removed is not released") {
     const FakeRing fake;
     fake.write(numbered(1));
     fake.write(numbered(2));
@@ -220,7 +220,7 @@ TEST_CASE("A ring is half full if records that were not removed fill half of it"
     CHECK_FALSE(ring.half_full());
 }
 
-TEST_CASE("the newest time is that of the last sample, removed or not") {
+TEST_CASE("The newest time is that of the last sample, removed or not") {
     const FakeRing fake;
     Ring ring = ring_of(fake);
     ring.update();
@@ -332,7 +332,7 @@ TEST_CASE("A backward record is contiguous at the end of the ring") {
     CHECK(last == 300);
 }
 
-TEST_CASE("a bad record in a backward ring is refused") {
+TEST_CASE("A bad record in a backward ring is refused") {
     const FakeRing fake;
     fake.write_backward(numbered(1));
     fake.write_backward(header_of(PERF_RECORD_SAMPLE, 4));

@@ -192,7 +192,7 @@ TEST_CASE("A delta shows that events were reopened in between, and subtracts the
     CHECK(Delta(older, newer)[0].raw(0) > 0);
 }
 
-TEST_CASE("a record of a group has no generation") {
+TEST_CASE("A record of a group has no generation") {
     need_software_events();
     const FakeModule module;
     MetaGroup mg = MetaGroup::open(options("cpu-clock", Origin::groups));
@@ -202,7 +202,7 @@ TEST_CASE("a record of a group has no generation") {
     CHECK_FALSE(Delta(shot, shot)[0].gap());
 }
 
-TEST_CASE("reading sets and comparing generations does not allocate") {
+TEST_CASE("Reading sets and comparing generations does not allocate") {
     need_software_events();
     FakeModule module;
     module.sets = true;
@@ -223,7 +223,7 @@ TEST_CASE("reading sets and comparing generations does not allocate") {
     CHECK(gaps == 0);
 }
 
-TEST_CASE("a refused set names event, CPU, reason and remedy") {
+TEST_CASE("A refused set names event, CPU, reason and remedy") {
     FakeModule module;
     module.set_failed = 1;
     const Error busy = set_error(module, EBUSY, PERF_METAGROUP_REASON_NO_COUNTER);
@@ -252,7 +252,7 @@ TEST_CASE("a refused set names event, CPU, reason and remedy") {
     CHECK_THAT(other.reason(), ContainsSubstring("more rights"));
 }
 
-TEST_CASE("sets are controlled on some CPUs or all") {
+TEST_CASE("Sets are controlled on some CPUs or all") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     CHECK(device.control(Operation::stop, CpuList({1, 64})).skew_ns == 7);
@@ -263,7 +263,7 @@ TEST_CASE("sets are controlled on some CPUs or all") {
     CHECK(module.operation.cpus == 0);
 }
 
-TEST_CASE("a published set is joined with its CPUs and the names of its events") {
+TEST_CASE("A published set is joined with its CPUs and the names of its events") {
     need_software_events();
     const FakeModule module;
     MetaGroup::Options wanted;
@@ -286,7 +286,7 @@ TEST_CASE("a published set is joined with its CPUs and the names of its events")
     CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::needs_module);
 }
 
-TEST_CASE("events that a set has twice on a CPU are two groups") {
+TEST_CASE("Events that a set has twice on a CPU are two groups") {
     need_software_events();
     const FakeModule module;
     MetaGroup::Options wanted;
@@ -349,7 +349,7 @@ TEST_CASE("Invalid names of sets are refused with the reason") {
     device.unpublish("fake");
 }
 
-TEST_CASE("only a meta-group of the module can be published") {
+TEST_CASE("Only a meta-group of the module can be published") {
     need_software_events();
     MetaGroup::Options wanted = options("cpu-clock");
     wanted.backend = Backend::per_fd;

@@ -67,7 +67,7 @@ TEST_CASE("The clock does not wait for a halted CPU") {
     CHECK(run_until(0, clock_now(0) + 1000 * lead) == 0);
 }
 
-TEST_CASE("a CPU that is ahead waits for the one behind") {
+TEST_CASE("A CPU that is ahead waits for the one behind") {
     const Cpus cpus;
     const std::int64_t begin = clock_now(0);
     interrupt(0, 1);
@@ -153,7 +153,7 @@ TEST_CASE("With all CPUs at full speed, time advances as on the host") {
     CHECK(end - begin >= 2'000'000'000);
 }
 
-TEST_CASE("no clock goes back when slow motion ends") {
+TEST_CASE("No clock goes back when slow motion ends") {
     std::int64_t slow = 0;
     {
         const Cpus cpus;
@@ -164,7 +164,7 @@ TEST_CASE("no clock goes back when slow motion ends") {
     CHECK(clock_now(-1) >= slow);
 }
 
-TEST_CASE("the time of QEMU never goes back") {
+TEST_CASE("The time of QEMU never goes back") {
     std::atomic<bool> done = false;
     bool back = false;
     std::jthread qemu([&] {
@@ -183,7 +183,7 @@ TEST_CASE("the time of QEMU never goes back") {
     CHECK_FALSE(back);
 }
 
-TEST_CASE("no clock goes faster than the host's") {
+TEST_CASE("No clock goes faster than the host's") {
     const Cpus cpus;
     const auto start = std::chrono::steady_clock::now();
     const std::int64_t begin = clock_now(0);

@@ -75,17 +75,17 @@ TEST_CASE("A number of events that does not fit into the bytes is refused") {
     CHECK_FALSE(Payload::parse(bytes, ReadFormat::group));
 }
 
-TEST_CASE("a payload without events is refused") {
+TEST_CASE("A payload without events is refused") {
     CHECK_FALSE(Payload::parse(payload(ReadFormat::group, {}), ReadFormat::group));
 }
 
-TEST_CASE("a read format with unknown bits is refused") {
+TEST_CASE("A read format with unknown bits is refused") {
     const Bytes bytes = payload(0, some_events(1));
     CHECK_FALSE(Payload::parse(bytes, 1U << 5));
     CHECK_FALSE(Payload::parse(bytes, std::uint64_t{1} << 63));
 }
 
-TEST_CASE("a payload needs no alignment") {
+TEST_CASE("A payload needs no alignment") {
     Bytes bytes = payload(ReadFormat::all, some_events(4), 5, 6);
     bytes.insert(bytes.begin(), std::byte{1});
     const auto decoded = Payload::parse(std::span(bytes).subspan(1), ReadFormat::all);
@@ -150,7 +150,7 @@ using Record = perf_metagroup_record;
 
 }  // namespace
 
-TEST_CASE("a snapshot shows its records in order") {
+TEST_CASE("A snapshot shows its records in order") {
     const Snapshot shot = snapshot(two_members());
     REQUIRE(shot.size() == 2);
     CHECK(shot.sequence() == 7);
@@ -183,14 +183,14 @@ TEST_CASE("Records can be iterated and found by member") {
     CHECK_FALSE(shot.find(10));
 }
 
-TEST_CASE("larger headers of a later kernel are skipped by their size") {
+TEST_CASE("Larger headers of a later kernel are skipped by their size") {
     const Snapshot shot = snapshot(two_members(24));
     REQUIRE(shot.size() == 2);
     CHECK(shot[0].raw(1) == 20);
     CHECK(shot[1].raw(0) == 30);
 }
 
-TEST_CASE("a missing event has no value, a missing record is an error") {
+TEST_CASE("A missing event has no value, a missing record is an error") {
     const Snapshot shot = snapshot(two_members());
     CHECK_FALSE(shot[1].raw(1));
     CHECK_FALSE(shot[1].scaled(1));
@@ -199,20 +199,20 @@ TEST_CASE("a missing event has no value, a missing record is an error") {
     CHECK_THROWS_AS(shot[2], std::out_of_range);
 }
 
-TEST_CASE("a scaled count is an estimate for the time enabled") {
+TEST_CASE("A scaled count is an estimate for the time enabled") {
     const Snapshot shot = snapshot(two_members());
     CHECK(shot[0].scaled(0) == 20.0);
     CHECK(shot[1].scaled(0) == 30.0);
 }
 
-TEST_CASE("an event that was never on the PMU has no scaled count") {
+TEST_CASE("An event that was never on the PMU has no scaled count") {
     CHECK_FALSE(scale_count(0, 100, 0));
     CHECK_FALSE(scale_count(5, 0, 0));
     CHECK(scale_count(0, 100, 50) == 0.0);
     CHECK(scale_count(UINT64_MAX, 2, 1) == 2.0 * 18446744073709551616.0);
 }
 
-TEST_CASE("a count without times cannot be scaled") {
+TEST_CASE("A count without times cannot be scaled") {
     const auto group = static_cast<std::uint32_t>(ReadFormat::group);
     const Snapshot shot = snapshot(framed({{0, 0, 1, payload(group, {{10}}), group}}));
     CHECK(shot[0].raw(0) == 10);
@@ -308,7 +308,7 @@ TEST_CASE("A buffer that is large enough is reused without allocating") {
     CHECK(sum == 440);
 }
 
-TEST_CASE("copies of a snapshot are independent and moving leaves an empty one") {
+TEST_CASE("Copies of a snapshot are independent and moving leaves an empty one") {
     std::optional<Snapshot> original(snapshot(two_members()));
     const Snapshot copy = *original;
     const Snapshot moved = std::move(*original);
@@ -324,7 +324,7 @@ TEST_CASE("copies of a snapshot are independent and moving leaves an empty one")
     CHECK(other[0].raw(0) == 10);
 }
 
-TEST_CASE("a view shows a record that contradicts the header as one without payload") {
+TEST_CASE("A view shows a record that contradicts the header as one without payload") {
     using Damage = void (*)(Record&);
     const Bytes bytes =
         with_header<Record>(two_members(), sizeof(Head),
@@ -340,7 +340,7 @@ TEST_CASE("a view shows a record that contradicts the header as one without payl
     CHECK(view[1].raw(0) == 30);
 }
 
-TEST_CASE("a view of more memory than the snapshot needs shows the snapshot") {
+TEST_CASE("A view of more memory than the snapshot needs shows the snapshot") {
     Bytes bytes = two_members();
     const std::size_t used = bytes.size();
     bytes.resize(used + 4096);

@@ -61,7 +61,7 @@ struct OneRing {
 
 }  // namespace
 
-TEST_CASE("a stream of the module shows its rings") {
+TEST_CASE("A stream of the module shows its rings") {
     OneRing one_ring;
     auto& [module, ring, group] = one_ring;
     Stream stream = Stream::start(group, {.period = 1ms, .ring_size = 4096, .watermark = 512});
@@ -145,7 +145,7 @@ TEST_CASE("A CPU for which the module has no ring is left out") {
     CHECK(module.streaming);
 }
 
-TEST_CASE("the ring of a CPU to which a member was moved is read") {
+TEST_CASE("The ring of a CPU to which a member was moved is read") {
     OneRing one_ring;
     auto& [module, before, group] = one_ring;
     const FakeRing after;
@@ -259,7 +259,7 @@ TEST_CASE("Stream options that are out of range are refused") {
     CHECK_FALSE(module.streaming);
 }
 
-TEST_CASE("a meta-group has one stream at a time, in both backends") {
+TEST_CASE("A meta-group has one stream at a time, in both backends") {
     const FakeModule module;
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);
     MetaGroup group = open_group(backend);
