@@ -30,7 +30,7 @@ nlohmann::json info_set(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("--set excludes options that the published set determines") {
+TEST_CASE("The option --set excludes options that the published set determines") {
     for (const char* option : {"-e cpu-clock", "-C 0", "-a", "-G /", "--origin groups"})
         for (const char* subcommand : {"stat", "top", "record", "export"})
             tool_fails(std::string(subcommand) + " --set web " + option, {"--set", "excludes"});
