@@ -127,16 +127,16 @@ void initialize_benchmark(const std::vector<std::string>& options) {
 }
 
 void add_options(CLI::App& app, Options& options) {
-    app.add_option("--cpus", options.cpus, "CPUs to read, as in 0-3,8; the first is the reader's")
+    app.add_option("--cpus", options.cpus, "CPUs to read, such as 0-3,8; the first is the reader's")
         ->capture_default_str();
-    app.add_option("--targets", options.targets, "what the other CPUs are: idle or busy")
+    app.add_option("--targets", options.targets, "state of the other CPUs: idle or busy")
         ->capture_default_str()
         ->check(CLI::IsMember({"idle", "busy"}));
     app.add_option("--events", options.events, "events per group, up to 8")
         ->capture_default_str()
         ->check(CLI::Range(std::size_t{1}, kEvents.size()));
     app.add_option("--group-events", options.group_events,
-                   "these events instead: {cycles,instructions}");
+                   "use these events instead, such as {cycles,instructions}");
     app.add_option("--groups", options.groups, "groups per CPU")
         ->capture_default_str()
         ->check(CLI::PositiveNumber);
@@ -149,13 +149,13 @@ void add_options(CLI::App& app, Options& options) {
     app.add_option("--methods", options.methods, "methods to measure (all)")
         ->delimiter(',')
         ->check(CLI::IsMember(names).description(""));
-    app.add_option("--time", options.seconds, "seconds of a repetition, at least one sweep")
+    app.add_option("--time", options.seconds, "seconds per repetition, at least one sweep")
         ->capture_default_str()
         ->check(CLI::NonNegativeNumber);
     app.footer(footer +
                "\nAll other options are those of Google Benchmark, for example\n"
                "  --benchmark_out=FILE           write JSON\n"
-               "  --benchmark_format=json        JSON to stdout, in place of the table\n"
+               "  --benchmark_format=json        JSON to stdout, instead of the table\n"
                "  --benchmark_repetitions=N      repetitions of each method (15)\n");
     app.allow_extras();
 }
@@ -166,7 +166,7 @@ void add_options(CLI::App& app, Options& options) {
 int main(int argc, char** argv) try {
     CLI::App app(
         "Measures methods of reading the counters of all CPUs, in interleaved repetitions.\n"
-        "A method must first deliver the counts that read(2) returns. A method that is not "
+        "A method must first return the same counts as read(2). A method that is not "
         "available here is skipped with the reason.",
         "metagroup_bench");
     bench::Options options;

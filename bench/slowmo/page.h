@@ -23,13 +23,13 @@
 #define SLOWMO_PCI_DEVICE 0x1110
 #define SLOWMO_PCI_BAR 2
 
-/* One virtual CPU: the guest's CPU of the same number. The counts grow at full speed too, so take
- * differences. They are updated before the instructions are executed, by a translation block (up to
- * some dozens) at a time.
+/* One virtual CPU, which is the guest's CPU of the same number. The counts also grow at full speed,
+ * so take differences. They are updated before the instructions are executed, one translation block
+ * (up to some dozens) at a time.
  */
 struct slowmo_cpu {
-    uint64_t kernel_insns; /* weighted instructions at addresses of the kernel's half */
-    uint64_t user_insns;   /* and of the user's */
+    uint64_t kernel_insns; /* weighted instructions in the kernel's half of the address space */
+    uint64_t user_insns;   /* and in user space */
     uint64_t late_ns;      /* time by which it got ahead of late CPUs */
     uint64_t tick_insns;   /* in timer interrupts; not part of the two above */
     uint64_t reserved[4];  /* 0; a slot is a cache line */
@@ -40,16 +40,16 @@ struct slowmo_page {
     uint32_t version;  /* SLOWMO_VERSION */
     uint32_t nr_cpus;  /* virtual CPUs, so many slots are in use */
     uint64_t rate;     /* weighted instructions per second of each CPU, when throttled */
-    uint32_t throttle; /* by the guest: 0 full speed, as at boot; 1 slow motion */
+    uint32_t throttle; /* set by the guest: 0 full speed, as at boot; 1 slow motion */
     uint32_t reserved;
-    /* By the guest, before `throttle`: the first and last function of timer interrupts, or 0.
-     * The code between them is counted separately and takes almost no time: else there would be a
-     * tick every few thousand instructions.
+    /* Set by the guest before `throttle`: the first and last function of timer interrupts, or 0.
+     * The code between them is counted separately and takes almost no time. Otherwise there would
+     * be a tick every few thousand instructions.
      */
     uint64_t tick_begin;
     uint64_t tick_end;
-    /* By the guest, before `throttle`: the body of a loop that only keeps a CPU busy, or 0. It is
-     * not executed until the next interrupt, but counted as user instructions.
+    /* Set by the guest before `throttle`: the body of a loop that only keeps a CPU busy, or 0. It
+     * is not executed until the next interrupt, but counted as user instructions.
      */
     uint64_t spin;
     uint64_t reserved2;

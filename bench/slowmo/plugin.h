@@ -11,20 +11,20 @@
 
 #include "qemu_plugin.h"
 
-/* Detects writes to the interrupt command register of a local APIC. To be called for each
+/* Detects writes to the interrupt command register of a local APIC. Must be called for each
  * instruction when a block is translated.
  */
 void apic_watch(struct qemu_plugin_insn *insn, unsigned int nr_cpus);
 
 /* Derives all clocks of the guest, the time stamp counter and QEMU's timers, from virtual time.
- * When QEMU starts; returns NULL or an error message.
+ * Called when QEMU starts; returns NULL or an error message.
  */
 const char *guest_time_take_over(void);
 
 /* In the thread of a virtual CPU, before it is slow. */
 void guest_time_enter(unsigned int cpu);
 
-/* A translation block: straight code, executed from its first instruction to its last. */
+/* A translation block: straight-line code, executed from its first instruction to its last. */
 struct block {
     uint64_t address;
     uint64_t insns;   /* up to the first repetition */
