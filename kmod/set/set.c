@@ -139,7 +139,7 @@ static bool mg_set_is_opened(const struct mg_set *set)
  * @cpus:	the CPUs
  *
  * Context: Process context, may sleep. As mg_cpu_works_run().
- * Return: 0 or an error. mg_attach_end() is to be called in either case.
+ * Return: 0 or an error. The caller must call mg_attach_end() in either case.
  */
 int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
 {
@@ -213,7 +213,7 @@ static int mg_set_copy_members(struct mg_set *set, const struct mg_group *from)
  * @from:	meta-group that has them; its perf groups are left out
  *
  * Context: Process context, may sleep. Takes mg_group.mutex. As mg_cpu_works_run().
- * Return: 0 or an error. mg_attach_end() is to be called in either case.
+ * Return: 0 or an error. The caller must call mg_attach_end() in either case.
  */
 int mg_set_prepare_copy(struct mg_set *set, struct mg_group *from)
 {

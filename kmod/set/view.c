@@ -23,7 +23,7 @@ static atomic64_t mg_ids = ATOMIC64_INIT(0);
  * mg_view_create - create a view that is stopped and shows 0
  * @counter:	the counter, which has kernel events
  * @spec:	what they count
- * @follow:	they are opened anew when their CPU comes online
+ * @follow:	they are reopened when their CPU comes online
  *
  * Context: Process context, may sleep.
  * Return: the view, or NULL.

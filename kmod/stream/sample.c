@@ -54,7 +54,7 @@ struct mg_lost_samples {
 static_assert(sizeof(struct mg_sample) + sizeof(struct mg_lost_samples) == MG_SAMPLE_HEAD);
 static_assert(sizeof(struct mg_sample) + sizeof(u64) >= sizeof(struct mg_lost_samples));
 
-/* Append a sample without its payload. Return: where the payload is to be written. */
+/* Append a sample without its payload. Return: the destination of the payload. */
 static __always_inline u64 *mg_sample_begin(const struct mg_plan *plan, int cpu,
 					    const struct mg_now *now, struct mg_ring *ring)
 {
@@ -140,7 +140,7 @@ static __always_inline int mg_sample_local(const struct mg_member *member, int c
  * @on_cpu:	this CPU; its lock is held
  * @cpu:	its number
  * @now:	current time
- * @ring:	has room for mg_cpu.sample_room bytes
+ * @ring:	the ring, with space for mg_cpu.sample_room bytes
  *
  * Context: Interrupts are off. Takes ctx->lock.
  * Return: true if all members could be read.
@@ -162,7 +162,7 @@ bool mg_cpu_sample(const struct mg_cpu *on_cpu, int cpu, const struct mg_now *no
  * @on_cpu:	the CPU; its lock is held
  * @cpu:	its number
  * @now:	current time
- * @ring:	ring of that CPU, which has room for mg_cpu.sample_room bytes
+ * @ring:	ring of that CPU, with space for mg_cpu.sample_room bytes
  * @lost:	number of deadlines
  *
  * Context: Interrupts are off.

@@ -24,7 +24,7 @@
  *   E2BIG   size too large, or nonzero fields that this kernel does not know
  *   EINTR   a signal arrived while waiting for another sweep or change, or
  *           because of max_sweep_rate
- *   ENOTTY  unknown command, or one of a feature that INFO does not report
+ *   ENOTTY  unknown command, or command of a feature that INFO does not report
  *
  * Ioctls that interrupt CPUs (SWEEP, CONTROL, ENABLE, DISABLE, RESET, OPEN_SET,
  * SET_EVENTS, JOIN, DETACH, and STREAM to start one) may also fail with
@@ -105,7 +105,7 @@
 
 /* perf_metagroup_open_set.flags, and limits */
 #define PERF_METAGROUP_SET_TEMPLATES		_BITUL(0)	/* descriptors, not attrs */
-#define PERF_METAGROUP_SET_FOLLOW		_BITUL(1)	/* CPUs that come online */
+#define PERF_METAGROUP_SET_FOLLOW		_BITUL(1)	/* follow CPU hotplug */
 #define PERF_METAGROUP_MAX_SET_EVENTS		64
 #define PERF_METAGROUP_NO_CPU			0xffffffffU
 
