@@ -100,7 +100,7 @@ class Figures(ReportTest):
         self.report()
         self.assertRegex((self.out / "report.md").read_text(), r"\| pigeon +\| .* ms ")
 
-    def test_a_suffix_of_google_benchmark_is_no_part_of_the_condition(self) -> None:
+    def test_a_suffix_of_google_benchmark_does_not_belong_to_the_condition(self) -> None:
         runs = sample.runs(32, "idle")
         for run in runs:
             run["run_name"] += "/repeats:5/real_time"
@@ -118,7 +118,7 @@ class Goals(ReportTest):
             self.assertEqual(self.outcome(title), outcome, title)
         self.assertEqual(self.goal("time of per-fd / FRAMED").value, 11.46)
 
-    def test_any_goal_that_is_missed_fails_the_check_and_no_other_report(self) -> None:
+    def test_a_missed_goal_fails_only_a_report_with_check(self) -> None:
         idle, busy, few = "32-idle-4-1.json", "32-busy-4-1.json", "8-busy-4-1.json"
         for title, method, figures, file in (
                 ("time of per-fd / FRAMED", "per_fd", {"real_time": 9000.0}, idle),
@@ -170,7 +170,7 @@ class Goals(ReportTest):
                                  f"goal: {title}.*{text}")
                 self.assertIn(title + ": ", (self.out / "report.md").read_text())
 
-    def test_goals_show_what_the_interrupt_alone_takes(self) -> None:
+    def test_goals_show_the_cost_of_the_interrupt_alone(self) -> None:
         for title, floor in (("target's instructions, stream / sampling, idle", 870 / 2900),
                              ("target's instructions, FRAMED / per-fd", 700 / 2400)):
             self.assertAlmostEqual(self.goal(title).floor or 0, floor)
@@ -181,7 +181,7 @@ class Goals(ReportTest):
         self.report("--check")
         self.assertIsNone(self.goal("target's instructions, stream / sampling, idle").floor)
 
-    def test_the_skew_of_streams_is_judged_at_full_speed_only(self) -> None:
+    def test_the_skew_of_streams_is_judged_only_at_full_speed(self) -> None:
         title = "skew, stream / FRAMED"
         sample.write_run(self.raw, (2,))
         for targets in ("idle", "busy"):
@@ -238,7 +238,7 @@ class Goals(ReportTest):
         output = self.report("--check", status=77).stdout
         self.assertIn("\nskipped: time of mapped / floor, idle: mapped skipped: no mmap", output)
 
-    def test_a_miss_weighs_more_than_a_skip(self) -> None:
+    def test_a_miss_takes_precedence_over_a_skip(self) -> None:
         self.change("mapped", {"error_occurred": True, "error_message": "no mmap"})
         self.change("framed", {"real_time": 9000.0})
         self.report("--check", status=1)
@@ -300,7 +300,7 @@ class BrokenInput(ReportTest):
                 self.assertRegex(page, text)
                 self.assertIn("| framed ", page.split("### 8 CPUs")[1])
 
-    def test_nothing_at_all_is_no_report(self) -> None:
+    def test_without_measurements_there_is_no_report(self) -> None:
         for path in self.files:
             path.unlink()
         self.assertIn("measure with make bench", self.report(status=2).stderr)

@@ -150,7 +150,7 @@ class RunTest(unittest.TestCase):
         done = self.run_bench("--check", "--methods=framed,floor", status=77)
         self.assertIn("stream was not run", done.stdout)
 
-    def test_conditions_with_a_late_host_are_measured_once_more(self) -> None:
+    def test_conditions_with_a_late_host_are_measured_again(self) -> None:
         (self.root / "late").write_text("x")
         done = self.run_bench("--check")
         self.assertEqual(done.stderr.count("the host was too slow: measuring again"), 1)
@@ -200,7 +200,7 @@ class RunTest(unittest.TestCase):
                 pass
         return number
 
-    def test_a_run_starts_anew(self) -> None:
+    def test_a_run_removes_earlier_results(self) -> None:
         self.run_bench()
         (self.raw / "8-idle-4-1.json.late").touch()
         self.run_bench()
@@ -253,7 +253,7 @@ class RunTest(unittest.TestCase):
         self.assertFalse(list(self.raw.glob("*-*.json")))
 
     @unittest.skipIf(os.geteuid() == 0, "is root")
-    def test_this_machine_is_measured_by_root_only(self) -> None:
+    def test_only_root_can_measure_this_machine(self) -> None:
         self.assertIn("--here needs root", self.run_bench("--here", status=125).stderr)
 
     def test_a_missing_benchmark_and_bad_options_are_named(self) -> None:

@@ -20,7 +20,7 @@ import python_test
 PROJECT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 # It imports all modules that are used.
-SAMPLE = "Frames.test_sample_gives_the_counts_of_all_cpus_at_common_deadlines"
+SAMPLE = "Frames.test_sample_returns_the_counts_of_all_cpus_at_common_deadlines"
 # The others need the package only, or a library that plots.
 TESTS = ["Snapshots", "Threads", "Errors", SAMPLE]
 

@@ -57,7 +57,7 @@ class Snapshots(unittest.TestCase):
         with self.assertRaises(ValueError):
             counts[0, 0] = 1
 
-    def test_groups_of_different_sizes_have_counts_of_their_own(self):
+    def test_groups_of_different_sizes_have_separate_counts(self):
         with open_group("{cpu-clock,context-switches},{task-clock}") as group:
             snapshot = group.read()
             self.assertEqual(snapshot.counts(0).shape, (len(group.cpus()), 2))
@@ -115,7 +115,7 @@ class Sums(unittest.TestCase):
                 self.assertEqual(clocks["counters"].sum(), cpus)
                 self.assertEqual(len(clocks), 1 if by == "all" else cpus)
 
-    def test_a_reset_takes_nothing_away(self):
+    def test_a_reset_does_not_reduce_sums(self):
         with open_group("cpu-clock", cpus="0") as group:
             sums = metagroup.Accumulator(group)
             for _ in range(2):
@@ -131,7 +131,7 @@ class Sums(unittest.TestCase):
             sums.add(group.read())
             self.assertGreater(sums.totals().loc["cpu-clock", "count"], later)
 
-    def test_what_was_not_counted_is_missing_and_not_0(self):
+    def test_counts_that_are_unknown_are_missing_and_not_0(self):
         with open_group(cpus="0", start_disabled=True) as group:
             sums = metagroup.Accumulator(group)
             for _ in range(2):
@@ -185,7 +185,7 @@ for _ in range(5):
         stream.read(0.01)
         stream.stop()
 
-    def test_calls_of_a_closed_group_are_value_errors(self):
+    def test_calls_on_a_closed_group_raise_value_error(self):
         group = open_group()
         group.close()
         group.close()
@@ -195,7 +195,7 @@ for _ in range(5):
             with self.assertRaisesRegex(ValueError, "closed"):
                 call()
 
-    def test_a_signal_ends_the_wait_for_a_stream(self):
+    def test_a_signal_interrupts_the_wait_for_a_stream(self):
         def interrupt(*_):
             raise KeyboardInterrupt
 
@@ -289,14 +289,14 @@ def use_until_closed(*calls):
 
 
 class Errors(unittest.TestCase):
-    def test_an_unknown_event_is_an_oserror_that_lists_similar_ones(self):
+    def test_an_unknown_event_raises_oserror_with_similar_ones(self):
         with self.assertRaises(metagroup.Error) as caught:
             metagroup.MetaGroup("cpu-clok")
         self.assertIsInstance(caught.exception, OSError)
         self.assertEqual(caught.exception.errno, errno.ENOENT)
         self.assertIn("cpu-clock", str(caught.exception))
 
-    def test_an_unknown_backend_is_a_value_error(self):
+    def test_an_unknown_backend_raises_value_error(self):
         with self.assertRaises(ValueError):
             metagroup.MetaGroup("cpu-clock", backend="fast")
 
@@ -314,7 +314,7 @@ class Frames(unittest.TestCase):
             self.assertGreater(len(counts), 5 if common else 0)
             self.assertTrue(counts.is_monotonic_increasing)
 
-    def test_sample_gives_the_counts_of_all_cpus_at_common_deadlines(self):
+    def test_sample_returns_the_counts_of_all_cpus_at_common_deadlines(self):
         frame = metagroup.sample(EVENTS, 1, period=5e-3, backend=BACKEND)
         self.check(frame)
         # The counts are those of the sample's time, which is after its deadline.
@@ -404,7 +404,7 @@ class Recordings(unittest.TestCase):
         self.assertEqual(frame.loc[(3000, 1)].tolist(), [3, 30, 3000, 3000])
         self.assertEqual(len(frame), 18)
 
-    def test_each_whole_record_is_read_wherever_the_file_ends(self):
+    def test_each_complete_record_is_read_wherever_the_file_ends(self):
         file = File([[1, 2], [11, 12]])
         ends = []
         for tick in range(1, 40):
@@ -433,7 +433,7 @@ class Recordings(unittest.TestCase):
         self.assertTrue(frame.index.is_monotonic_increasing)
         self.assertEqual(frame["event 0"].tolist(), [i // 2 for i in range(400)])
 
-    def test_groups_without_common_times_have_rates_of_their_own(self):
+    def test_groups_without_common_times_have_separate_rates(self):
         file = File([[1], [11]], [[2], [12]])
         for tick in range(1, 100):
             file.sample(tick * 1_000_000, 0, {1: 2000 * tick, 11: tick})
@@ -469,14 +469,14 @@ class Recordings(unittest.TestCase):
         self.assertEqual(totals["value"].tolist(), [96_000, 192_000])
         self.assertEqual(totals["rate"].tolist(), [2e6, 4e6])
 
-    def test_rates_without_the_times_of_the_events_are_an_error(self):
+    def test_rates_without_the_times_of_the_events_raise_an_error(self):
         file = File([[1]])
         file.sample(1000, 0, {1: 1})
         file.write(self.path)
         with self.assertRaisesRegex(ValueError, "'event 0' needs the columns time_enabled"):
             metagroup.rates(metagroup.read(self.path)[["event 0"]])
 
-    def test_a_sum_says_of_how_many_cpus_it_is(self):
+    def test_a_sum_has_the_number_of_its_cpus(self):
         file = File([[1, 2]], [[11, 12]])
         for tick in range(1, 10):
             for cpu in (0, 1):
@@ -497,7 +497,7 @@ class Recordings(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "all and cpu"):
             metagroup.totals(frame, by="core")
 
-    def test_events_of_one_name_have_columns_of_their_own(self):
+    def test_events_with_the_same_name_have_separate_columns(self):
         file = File([[1], [11]], [[2], [12]])
         for number in (1, 2):
             file.record(78, words(2, number) + b"cycles\0\0")
@@ -509,7 +509,7 @@ class Recordings(unittest.TestCase):
         self.assertEqual([name for name in frame.columns if "time" not in name], names)
         self.assertEqual(frame.loc[(1000, 0), names].tolist(), [1, 2, 3, 4])
 
-    def test_what_cannot_be_read_is_said(self):
+    def test_losses_and_unknown_samples_are_reported(self):
         file = File([[1]])
         file.sample(1000, 0, {1: 1})
         file.sample(2000, 0, {77: 1})

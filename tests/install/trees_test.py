@@ -60,7 +60,7 @@ class StagedTest(WithDirectory):
         cls.tree = cls.directory / "moved"
         shutil.move(cls.directory / ("stage" + PREFIX), cls.tree)
 
-    def test_all_that_belongs_to_it_is_there(self) -> None:
+    def test_the_tree_is_complete(self) -> None:
         pages = {f"share/man/man1/{page.name}" for page in PROJECT.glob("tools/metagroup/man/*.1")}
         self.assertIn("share/man/man1/metagroup.1", pages)
         headers = {f"include/{header.relative_to(PROJECT / 'libmetagroup/include')}"
@@ -91,7 +91,7 @@ class StagedTest(WithDirectory):
             "share/metagroup/install_manifest.txt",
             "share/zsh/site-functions/_metagroup"})
 
-    def test_the_tool_finds_its_library_where_it_was_moved(self) -> None:
+    def test_the_tool_finds_its_library_after_the_tree_was_moved(self) -> None:
         tool = self.tree / "bin/metagroup"
         self.assertEqual(run(tool, "--version").strip(), VERSION)
         self.assertIn("IPC", run(tool, "list", "-M"))
@@ -125,7 +125,7 @@ class StagedTest(WithDirectory):
         self.assertEqual(run(program, LD_LIBRARY_PATH=str(self.tree / "lib")), "cpu-clock\n")
 
     @unittest.skipUnless(shutil.which("systemd-analyze"), "systemd-analyze is not installed")
-    def test_systemd_has_nothing_to_say_about_the_units(self) -> None:
+    def test_systemd_accepts_the_units_without_warnings(self) -> None:
         units = self.directory / "units"
         units.mkdir()
         names = []
@@ -161,7 +161,7 @@ class SystemTest(WithDirectory):
     def test_the_tool_names_no_path_to_its_library(self) -> None:
         self.assertEqual(runpath(self.directory / "usr/bin/metagroup"), [])
 
-    def test_pkg_config_needs_no_flag_but_the_library(self) -> None:
+    def test_pkg_config_prints_only_the_library(self) -> None:
         config = next(self.directory.glob("usr/lib/**/metagroup.pc"))
         self.assertRegex(config.read_text(), r"(?m)^prefix=/usr$")
 
@@ -174,7 +174,7 @@ class SystemTest(WithDirectory):
             left = [path.name for path in Path(stage).rglob("*metagroup*")]
             self.assertEqual(left, [], "directories")
 
-    def test_uninstalling_what_is_not_there_says_so(self) -> None:
+    def test_uninstalling_without_an_installation_reports_that(self) -> None:
         with tempfile.TemporaryDirectory() as stage:
             with self.assertRaisesRegex(AssertionError, "nothing is installed below /usr"):
                 make("uninstall", "PREFIX=/usr", f"DESTDIR={stage}")
@@ -190,7 +190,7 @@ class EmbeddedTest(WithDirectory):
         cls.configured = run("cmake", "-S", write_program(cls.directory), "-B", cls.build,
                              "-G", "Ninja", f"-DMETAGROUP={PROJECT}")
 
-    def test_settings_of_the_embedding_project_stay_as_they_are(self) -> None:
+    def test_settings_of_the_embedding_project_are_not_changed(self) -> None:
         settings = dict(re.findall(r"embedding: (\w+)='(.*)'", self.configured))
         self.assertEqual(len(settings), 5)
         self.assertEqual({name: value for name, value in settings.items() if value}, {})
@@ -243,7 +243,7 @@ class OtherMachine(unittest.TestCase):
         self.assertEqual(done.returncode != 0, status != 0, done.stdout)
         return done.stdout
 
-    def test_installing_without_apt_names_every_library_that_is_missing(self) -> None:
+    def test_installing_without_apt_names_each_missing_library(self) -> None:
         # A compiler and a cmake that know neither fmt nor CLI11.
         self.replace("c++", "#!/bin/sh\ncase $(cat) in *fmt/*|*CLI/*) exit 1 ;; esac\n")
         self.replace("cmake", "#!/bin/sh\necho 'CMake Error: could not find fmt'\nexit 1\n")
@@ -260,7 +260,7 @@ class OtherMachine(unittest.TestCase):
         self.assertRegex(self.make("install", f"DESTDIR={self.root}/stage", status=2),
                          r"the program cmake\n +the program ninja\n")
 
-    def test_what_needs_debian_says_so_elsewhere(self) -> None:
+    def test_targets_that_need_debian_report_that_elsewhere(self) -> None:
         self.assertIn("make demo needs Debian 12 or 13", self.make("demo", status=2))
 
 
@@ -270,14 +270,14 @@ class Packages(unittest.TestCase):
         return set(subprocess.run([PROJECT / "scripts/install-deps", "--print", goal], check=True,
                                   capture_output=True, text=True).stdout.split())
 
-    def test_the_demo_wants_no_packages_of_tests_and_benchmark(self) -> None:
+    def test_the_demo_needs_no_packages_of_tests_and_benchmark(self) -> None:
         demo, check = self.of("demo"), self.of("check")
         self.assertLess(demo, check)
         for package in ("libcatch2-dev", "libbenchmark-dev", "libvalijson-dev",
                         "qemu-system-x86", "tmux"):
             self.assertNotIn(package, demo)
 
-    def test_packages_are_built_with_all_that_debian_control_wants(self) -> None:
+    def test_install_deps_covers_build_depends_of_debian_control(self) -> None:
         control = (PROJECT / "packaging/debian/control").read_text()
         wanted = control.partition("Build-Depends:")[2].partition("\nStandards-Version")[0]
         names = {line.split()[0].strip(",") for line in wanted.strip().splitlines()}
