@@ -105,7 +105,7 @@ TEST_CASE_METHOD(
     REQUIRE(common.size() > 10);
 }
 
-TEST_CASE_METHOD(NeedsStreams, "Counts of a stream and of sweeps agree") {
+TEST_CASE_METHOD(NeedsStreams, "Counts of a stream and of sweeps are consistent") {
     Streaming world;
     const Bytes before = world.meta.read();
     RunningStream stream(world.meta, kPeriod);

@@ -91,7 +91,7 @@ TEST_CASE("An event of numbered PMUs expands to one event for each, which are me
     }
 }
 
-TEST_CASE("A PMU with exactly the given name takes precedence over numbered PMUs") {
+TEST_CASE("An exact PMU name selects only that PMU") {
     const Server server;
     CHECK(server.one("uncore_imc_0/cas_count_read/").merged.empty());
     CHECK(server.one("uncore_imc_free_running/data_read/").merged.empty());
