@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Similar words, for errors about unknown ones.
+// Suggests similar words in errors about unknown ones.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace metagroup::detail {
 
-/// Insertions, deletions, replacements and swaps of neighbours that make `a` into `b`; upper and
-/// lower case are the same.
+/// The number of insertions, deletions, replacements and swaps of neighbours that turn `a` into
+/// `b`, ignoring case.
 std::size_t edit_distance(std::string_view a, std::string_view b);
 
-/// The candidates most similar to `word`, most similar first, three at most.
+/// Up to three candidates similar to `word`, most similar first.
 std::vector<std::string> similar_words(std::string_view word,
                                        std::span<const std::string> candidates);
 

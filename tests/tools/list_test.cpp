@@ -157,7 +157,7 @@ TEST_CASE("Where tracefs cannot be read list says so instead of that nothing mat
     const Outcome outcome = run_program(METAGROUP_TOOL " list 'sched:*'", Who::nobody);
     CAPTURE(outcome.text);
     CHECK(outcome.status == 1);
-    CHECK_THAT(outcome.text, ContainsSubstring("tracefs is for root only") &&
+    CHECK_THAT(outcome.text, ContainsSubstring("only root can access tracefs") &&
                                  ContainsSubstring("remount,gid=GROUP"));
 }
 

@@ -328,7 +328,7 @@ TEST_CASE("a sample of no member, and one that is no payload, are refused") {
     DeadlineReader second(cut, period);
     cut.fakes[0].write(sample({10, 100, 0}, Bytes(8)));
     CHECK_THAT(error_from([&] { static_cast<void>(second.read(0)); }).what(),
-               ContainsSubstring("its 8 bytes are no payload of read format 0x8"));
+               ContainsSubstring("its 8 bytes are not a payload of read format 0x8"));
 }
 
 TEST_CASE("a payload is checked even if it is as long as the one before") {

@@ -285,7 +285,7 @@ TEST_CASE("memory that is no ring is refused") {
         fake.head().data_size = size;
         const auto error = error_from([&] { ring_of(fake); });
         CHECK(error.cause() == Cause::bad_ring);
-        CHECK_THAT(error.reason(), ContainsSubstring("its data are"));
+        CHECK_THAT(error.reason(), ContainsSubstring("its data has"));
     };
     refused(0, 4096);
     refused(4096, 0);

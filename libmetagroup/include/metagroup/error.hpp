@@ -60,7 +60,7 @@ class METAGROUP_API Error : public std::system_error {
         std::string failed{};  ///< `cannot open event "cycles" on CPU 3`
         std::string reason{};  ///< `another event has exclusive use of the PMU`; if empty, the text
                                ///< of the errno
-        std::string remedy{};  ///< `end the program that holds it`; may be empty
+        std::string remedy{};  ///< `stop the program that holds it`; may be empty
     };
 
     Error(Cause cause, int error, Parts parts);
