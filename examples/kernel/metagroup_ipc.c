@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/*
- * Instructions and cycles of each CPU, once a second, as a tracepoint:
+/* Reports instructions and cycles of each CPU once a second with a tracepoint:
  *
  *   echo 1 >/sys/kernel/tracing/events/metagroup_ipc/enable
  *   cat /sys/kernel/tracing/trace_pipe
@@ -47,7 +46,7 @@ static void ipc_trace(const struct perf_metagroup_counts *now, void *data)
 	memcpy(before, now->counts, sizeof(last[0]));
 }
 
-/* It stays on its CPU while that is online. */
+/* The work stays on its CPU while that is online. */
 static void ipc_work(struct work_struct *work)
 {
 	u64 begin[2], end[2];

@@ -24,13 +24,13 @@ DECLARE_EVENT_CLASS(metagroup_ipc_class,
 		  __entry->instructions, __entry->cycles)
 );
 
-/* Of a CPU since the last time. */
+/* The counts of a CPU since the previous event. */
 DEFINE_EVENT(metagroup_ipc_class, metagroup_ipc,
 	TP_PROTO(int cpu, u64 instructions, u64 cycles),
 	TP_ARGS(cpu, instructions, cycles)
 );
 
-/* Of the CPU that reads all others, for that. */
+/* The cost of reading all CPUs, on the CPU that reads. */
 DEFINE_EVENT(metagroup_ipc_class, metagroup_ipc_cost,
 	TP_PROTO(int cpu, u64 instructions, u64 cycles),
 	TP_ARGS(cpu, instructions, cycles)
