@@ -123,7 +123,7 @@ TEST_CASE("Without the module info reports that, with the remedy", "[no-module]"
     CHECK(all.at("backends").at("auto") == "per_fd");
     CHECK(all.at("backends").at("available") == json::array({"per_fd"}));
     CHECK_THAT(in_one_line(run_program(kInfo).text),
-               ContainsSubstring("fails: reading all CPUs at once, by the module: cannot open "
+               ContainsSubstring("fails: reading all CPUs at once, with the module: cannot open "
                                  "/dev/perf_metagroup: the module perf_metagroup is not loaded") &&
                    ContainsSubstring("; remedy: ") &&
                    ContainsSubstring("(modprobe perf_metagroup)"));

@@ -186,7 +186,7 @@ TEST_CASE("report has the losses that record counts, those at the end included")
 TEST_CASE("Without the module record says that CPUs have timers of their own") {
     const Directory here;
     const Outcome outcome = here.record("--backend perfd --duration 100ms");
-    CHECK_THAT(outcome.text, ContainsSubstring("timer of its own") && ContainsSubstring("reason"));
+    CHECK_THAT(outcome.text, ContainsSubstring("its own timer") && ContainsSubstring("reason"));
     CHECK_FALSE(metagroup::Recording(here.tree.path("perf.data")).period_ns());
     CHECK(here.run(METAGROUP_TOOL " report perf.data").status == 0);
 }
@@ -345,7 +345,7 @@ TEST_CASE("A recording is not replayed with options of counting", "[no-module]")
     for (const char* line : {"stat -e cycles", "stat -C 0", "stat --timeout 1s", "top --cpu 0",
                              "stat --quiet-cpus", "stat -I 1s --count 2"})
         tool_fails(std::string(line) + " --replay " + recorded.path + " </dev/null",
-                   {"the recording decides"});
+                   {"the recording determines this"});
 }
 
 TEST_CASE("Recordings that cannot be replayed are named", "[no-module]") {

@@ -68,7 +68,7 @@ show('again');
 TEST_CASE("The recording of report may be an option, as in perf report") {
     const Recorded recorded;
     CHECK(tool_output("report -i " + recorded.path) == tool_output("report " + recorded.path));
-    tool_fails("report", {"the recording to report is missing"});
+    tool_fails("report", {"no recording given"});
 }
 
 TEST_CASE("report adds up the counts of each CPU", "[no-module]") {
@@ -147,14 +147,14 @@ TEST_CASE("report reads a recording that was not finished, and says so", "[no-mo
         recorded.stream.write(writer, 1000);
     }
     CHECK_THAT(tool_output("report " + recorded.path),
-               ContainsSubstring("not finished") && ContainsSubstring("5,994,000,000"));
+               ContainsSubstring("is incomplete") && ContainsSubstring("5,994,000,000"));
 }
 
 TEST_CASE("report reads a recording that was cut short, and says so", "[no-module]") {
     const Recorded recorded;
     std::filesystem::resize_file(recorded.path, std::filesystem::file_size(recorded.path) / 2);
     CHECK_THAT(tool_output("report " + recorded.path),
-               ContainsSubstring("cut short") && ContainsSubstring("insn per cycle"));
+               ContainsSubstring("is incomplete") && ContainsSubstring("insn per cycle"));
 }
 
 TEST_CASE("report draws each figure, and a page that loads nothing", "[no-module]") {
@@ -356,7 +356,7 @@ TEST_CASE("The timer that samples without the module is not shown, and its losse
                    ContainsSubstring("<path fill=\"#fde725\" d=\"M0 1h24v1h-24z\"/>"));
 }
 
-TEST_CASE("report refuses a recording that has no events but timers", "[no-module]") {
+TEST_CASE("report refuses a recording that has only timers, no events", "[no-module]") {
     const metagroup::test::TempTree tree;
     metagroup::test::PerfDataBuilder file;
     file.event({1}).attr.watermark = 1;
@@ -367,7 +367,7 @@ TEST_CASE("report refuses a recording that has no events but timers", "[no-modul
     file.write(path);
     for (const std::string& options :
          {std::string(), std::string("--phases "), "--html " + tree.path("page.html ")})
-        tool_fails("report " + options + path, {path, "no events but timers"});
+        tool_fails("report " + options + path, {path, "only timers, no events"});
 }
 
 TEST_CASE("report says what it leaves out of a recording", "[no-module]") {
@@ -413,7 +413,7 @@ TEST_CASE("report reads a file wherever it ends", "[no-module]") {
         }
         CAPTURE(end, zeros);
         CHECK_THAT(tool_output("report " + recorded.path),
-                   ContainsSubstring("cycles") && ContainsSubstring("cut short"));
+                   ContainsSubstring("cycles") && ContainsSubstring("is incomplete"));
     }
 }
 
