@@ -32,7 +32,8 @@ std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& de
     if ((device.info().features & PERF_METAGROUP_FEATURE_SET) == 0)
         return "the module does not support sets";
     if (!options.cgroup.empty()) return "sets cannot be limited to a cgroup";
-    if ((options.read_format & ReadFormat::group) == 0) return "sets require ReadFormat::group";
+    if ((options.read_format & ReadFormat::group) == 0)
+        return "the read format lacks ReadFormat::group";
     for (const GroupSpec& group : options.groups) {
         for (const EventSpec& event : group.events) {
             // The module ignores these.

@@ -157,14 +157,14 @@ TEST_CASE("With the module all checks of info pass", "[module]") {
 TEST_CASE("info reports a device that is not the module's") {
     const json all = report("--device /dev/null");
     CHECK(all.at("module").at("answers") == false);
-    CHECK_THAT(check_of(all, "by the module").at("why").get<std::string>(),
+    CHECK_THAT(check_of(all, "with the module").at("why").get<std::string>(),
                ContainsSubstring("/dev/null is not the device"));
 }
 
 TEST_CASE("info reports a module with another ABI", "[no-module]") {
     const json all = report_of_other_abi();
     CHECK(all.at("module").at("abi") == 99);
-    const json tried = check_of(all, "by the module");
+    const json tried = check_of(all, "with the module");
     CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
     CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("matching"));
     CHECK(all.at("backends").at("auto") == "per_fd");

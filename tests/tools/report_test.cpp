@@ -380,8 +380,8 @@ TEST_CASE("report says what it leaves out of a recording", "[no-module]") {
     const std::string path = tree.path("recording");
     file.write(path);
     const std::string text = tool_output("report -j " + path);
-    CHECK_THAT(text, ContainsSubstring(path + ": 1 records are left out") &&
-                         ContainsSubstring("\"event 0\" is shown without its scale") &&
+    CHECK_THAT(text, ContainsSubstring(path + ": 1 records were skipped") &&
+                         ContainsSubstring("the scale of \"event 0\" is ignored") &&
                          ContainsSubstring("\"counter-value\":48000"));
 }
 

@@ -225,7 +225,7 @@ TEST_CASE("a refused attach without a reason has that of its errno") {
     };
     CHECK(attach(E2BIG).cause() == Cause::too_many_members);
     CHECK_THAT(attach(E2BIG).reason(), ContainsSubstring("limits"));
-    CHECK(attach(E2BIG, {.limit = 7}).reason() == "a meta-group can have 7 members");
+    CHECK(attach(E2BIG, {.limit = 7}).reason() == "a meta-group can have at most 7 members");
     CHECK(attach(ENOSPC).cause() == Cause::too_many_members);
     CHECK_THAT(attach(ENOSPC).reason(), ContainsSubstring("used up"));
     CHECK(attach(ENOMEM).cause() == Cause::no_memory);

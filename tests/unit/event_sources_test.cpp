@@ -135,8 +135,8 @@ TEST_CASE("a wrong term is refused at its place with the reason") {
     const FakePmus pmus;
     CHECK(contains(pmus.refusal("event=0x1000"), "12 bits"));
     CHECK(contains(pmus.refusal("event=1,umask=256"), "8: 0x100 is too large"));
-    CHECK(contains(pmus.refusal("event=zz"), "\"zz\" is no number"));
-    CHECK(contains(pmus.refusal("event="), "\"\" is no number"));
+    CHECK(contains(pmus.refusal("event=zz"), "\"zz\" is not a valid number"));
+    CHECK(contains(pmus.refusal("event="), "\"\" is not a valid number"));
     CHECK(contains(pmus.refusal("umsk=1"), "did you mean \"umask\""));
     CHECK(contains(pmus.refusal("stals"), "did you mean \"stalls\""));
     CHECK(contains(pmus.refusal("event=1,,umask=1"), "8: a term is missing"));

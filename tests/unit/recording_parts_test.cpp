@@ -120,7 +120,7 @@ TEST_CASE("a scale that no unit has is left out, and said") {
     world.write();
     const Recording recording(world.path);
     CHECK(recording.events()[0].scale == 1);
-    CHECK_THAT(remarks_of(world.path), ContainsSubstring("\"event 0\" is shown without its scale"));
+    CHECK_THAT(remarks_of(world.path), ContainsSubstring("the scale of \"event 0\" is ignored"));
     CHECK(read_all(world.path).size() == 4);
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("samples of identifiers that no event has are left out, counted and sa
     world.write();
     CHECK(read_all(world.path).size() == 6);
     CHECK_THAT(remarks_of(world.path),
-               ContainsSubstring("4 records are left out") && ContainsSubstring("77"));
+               ContainsSubstring("4 records were skipped") && ContainsSubstring("77"));
 }
 
 TEST_CASE("damaged samples are left out, counted and said") {
@@ -215,7 +215,7 @@ TEST_CASE("damaged samples are left out, counted and said") {
     world.samples(4, 5);
     world.write();
     CHECK(read_all(world.path).size() == 6);
-    CHECK_THAT(remarks_of(world.path), ContainsSubstring("1 damaged records are left out") &&
+    CHECK_THAT(remarks_of(world.path), ContainsSubstring("1 damaged records were skipped") &&
                                            ContainsSubstring("offset 0x") &&
                                            ContainsSubstring("CPU 70000"));
 }

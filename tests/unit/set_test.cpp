@@ -104,7 +104,7 @@ TEST_CASE("sets, which keep counters from others, are opened only on request") {
     CHECK(MetaGroup::open(wanted).origin() == Origin::groups);
     wanted.backend = Backend::automatic;
     module.sets = false;
-    CHECK_THAT(MetaGroup::open(wanted).origin_reason(), ContainsSubstring("no sets"));
+    CHECK_THAT(MetaGroup::open(wanted).origin_reason(), ContainsSubstring("does not support sets"));
 }
 
 TEST_CASE("exclusive and precise events, cgroups and other formats are for groups") {

@@ -256,9 +256,8 @@ void add_list(CLI::App& app, int& status) {
     list_app->add_option("PATTERN", options->pattern,
                          "part of an event's name, PMU or description; with *, ? or [], the whole; "
                          "hw and sw stand for hardware and software");
-    list_app->add_flag(
-        "-a,--all", options->all,
-        "also list tracepoints, and events that this machine knows but cannot count");
+    list_app->add_flag("-a,--all", options->all,
+                       "also list tracepoints, and events that this machine cannot count");
     list_app->add_flag("-j,--json", options->json, "print one line of JSON per event or metric");
     list_app->add_flag("-M,--metrics", options->metrics,
                        "list metrics instead of events, for -M of metagroup stat and top");

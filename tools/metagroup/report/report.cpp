@@ -52,8 +52,7 @@ void ReportOptions::add_to(CLI::App& app) {
     app.add_option("--figure", figures, "show only these figures, e.g. cycles,IPC,lateness")
         ->check(not_empty())
         ->type_name("NAMES");
-    app.add_flag("--phases", phases,
-                 "print when the first figure changes, and the means in between");
+    app.add_flag("--phases", phases, "print when the first figure changes, and the means between");
     add_aggregation(app, mode);
     output.add_options(app, "row");
     app.add_option("--plot", plot, "plot CPUs over time, as .svg, or as .png with rsvg-convert")

@@ -63,8 +63,7 @@ void TopOptions::add_to(CLI::App& app) {
         ->excludes(delay);
     add_count(app, "-n,--count", count, "stop after N updates");
     add_aggregation(app, mode);
-    app.add_option("--filter", filter,
-                   "show only these CPUs, e.g. 0-3,8, or names that contain this text");
+    app.add_option("--filter", filter, "show only these CPUs, e.g. 0-3,8, or names with this text");
     app.add_flag("-b,--batch", batch,
                  "print plain lines, for pipes, scripts and screen readers; needs no terminal");
 }
