@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// usage: counts [EVENTS [SECONDS]]
-// Prints the counts of every CPU, every second, through the C library.
+// usage: counts [EVENTS [SECONDS]] Prints the counts of every CPU once a second, with the C
+// library.
 #include <metagroup.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Context switches and page faults of every CPU, by system calls alone: no library, only
-// <linux/perf_metagroup.h>. Needs the module.
+// Prints context switches and page faults of every CPU using only system calls and
+// <linux/perf_metagroup.h>, without the library. Requires the module.
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -17,7 +17,7 @@ static void die(const char* what) {
     exit(1);
 }
 
-// One event on one CPU; leader is -1 for the first of its group.
+// Opens one event on one CPU; leader is -1 for the first event of a group.
 static int open_event(unsigned long long config, int cpu, int leader) {
     struct perf_event_attr attr = {
         .type = PERF_TYPE_SOFTWARE,
@@ -29,7 +29,7 @@ static int open_event(unsigned long long config, int cpu, int leader) {
     return (int)syscall(SYS_perf_event_open, &attr, -1, cpu, leader, PERF_FLAG_FD_CLOEXEC);
 }
 
-// A group on every CPU that is online. The siblings' descriptors have to stay open.
+// Opens a group on every online CPU. The siblings' descriptors must stay open.
 static unsigned open_groups(int* leaders, unsigned cpus) {
     unsigned count = 0;
 
@@ -58,10 +58,10 @@ static void attach(int metagroup, const int* leaders, unsigned count) {
         die("PERF_METAGROUP_IOC_ATTACH");
     }
     for (unsigned i = 0; i < count; ++i)
-        close(leaders[i]);  // the meta-group holds them
+        close(leaders[i]);  // the meta-group keeps them open
 }
 
-// Walks the frames by the sizes in the snapshot, which a later module may raise.
+// Walks the frames using the sizes in the snapshot, which newer modules may increase.
 static void print(const unsigned char* bytes) {
     struct perf_metagroup_snapshot snapshot;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// usage: ipc [{EVENT,EVENT} [SECONDS]]
-// Prints instructions per cycle of every CPU, every second; or the ratio of two other events.
+// usage: ipc [{EVENT,EVENT} [SECONDS]] Prints instructions per cycle of every CPU once a second, or
+// the ratio of two other events.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -14,7 +14,7 @@ int main(int argc, char** argv) try {
     metagroup::MetaGroup::Options options;
     options.groups = metagroup::parse_events(argc > 1 ? argv[1] : "{cycles,instructions}");
     if (options.groups.size() != 1 || options.groups[0].events.size() != 2)
-        throw std::invalid_argument("give one group of two events, as in {cycles,instructions}");
+        throw std::invalid_argument("give one group of two events, e.g. {cycles,instructions}");
     int seconds = argc > 2 ? std::stoi(argv[2]) : -1;  // -1: no limit
 
     auto group = metagroup::MetaGroup::open(options);

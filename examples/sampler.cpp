@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// usage: sampler [SECONDS [RATE [EVENTS]]]
-// Sweeps all CPUs RATE times a second (10000) and prints how punctual the sweeps were. With
-// the module a sweep copies nothing: the counts are read where the kernel wrote them.
+// usage: sampler [SECONDS [RATE [EVENTS]]] Sweeps all CPUs RATE times a second (10000) and prints
+// how late the sweeps were. With the module, a sweep copies nothing: counts are read where the
+// kernel wrote them.
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
@@ -28,7 +28,7 @@ std::int64_t now_ns() {
     return now.tv_sec * second + now.tv_nsec;
 }
 
-// An absolute time: the duration of one turn does not delay the next.
+// An absolute time: a long iteration does not delay the next one.
 void sleep_until(std::int64_t ns) {
     const timespec until{ns / second, ns % second};
     while (::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
@@ -52,7 +52,7 @@ void print_times(const char* what, std::vector<std::int64_t>& times) {
     std::printf("%-12s %9.1f %9.1f %9.1f us\n", what, at(50), at(99), at(100));
 }
 
-// The counts of the first event of all groups on all CPUs, added up.
+// The sum of the first event's counts over all groups and CPUs.
 std::uint64_t total(const metagroup::SnapshotView& snapshot) {
     std::uint64_t sum = 0;
     for (const auto member : snapshot)
@@ -93,8 +93,8 @@ int main(int argc, char** argv) try {
         const std::int64_t deadline = start + static_cast<std::int64_t>(turn + 1) * second / rate;
         sleep_until(deadline);
         const std::int64_t awake = now_ns();
-        // A deadline is missed if the next one has passed, too. It is not made up for: sweeps in a
-        // burst would measure only each other.
+        // A deadline is missed if the next one has passed as well. Missed sweeps are not made up
+        // for: a burst of sweeps would measure only itself.
         if (awake >= deadline + second / rate) continue;
         counted = total(group.sweep());
         late.push_back(awake - deadline);

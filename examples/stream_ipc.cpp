@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
-// usage: stream_ipc [{EVENT,EVENT} [SECONDS]]
-// Samples instructions per cycle of every CPU 10000 times a second, or the ratio of two other
-// events. Prints at every full second, since the start: the lowest and highest ratio between two
-// samples, the samples, and those lost.
+// usage: stream_ipc [{EVENT,EVENT} [SECONDS]] Samples instructions per cycle of every CPU 10000
+// times a second, or the ratio of two other events. Once a second, prints the lowest and highest
+// ratio between two samples, and the numbers of samples and lost samples, since the start.
 #include <algorithm>
 #include <cstdio>
 #include <metagroup/stream.hpp>
@@ -20,7 +19,7 @@ int main(int argc, char** argv) try {
     metagroup::MetaGroup::Options options;
     options.groups = metagroup::parse_events(argc > 1 ? argv[1] : "{cycles,instructions}");
     if (options.groups.size() != 1 || options.groups[0].events.size() != 2)
-        throw std::invalid_argument("give one group of two events, as in {cycles,instructions}");
+        throw std::invalid_argument("give one group of two events, e.g. {cycles,instructions}");
     int seconds = argc > 2 ? std::stoi(argv[2]) : 0;  // 0: no limit
 
     auto group = metagroup::MetaGroup::open(options);
@@ -35,7 +34,7 @@ int main(int argc, char** argv) try {
                 if (!all_cycles || !all_done) continue;
                 const auto cycles = *all_cycles - std::exchange(cpu.cycles, *all_cycles);
                 const auto done = *all_done - std::exchange(cpu.instructions, *all_done);
-                if (cpu.samples++ == 0 || cycles == 0) continue;  // since the start, or idle
+                if (cpu.samples++ == 0 || cycles == 0) continue;  // the first sample, or idle
                 const double ratio = double(done) / double(cycles);
                 cpu.lowest = std::min(cpu.lowest, ratio);
                 cpu.highest = std::max(cpu.highest, ratio);

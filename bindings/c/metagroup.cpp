@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The C interface: each function is a call of the C++ library whose exceptions become errno and a
+// The C interface: each function calls the C++ library and converts exceptions to errno and a
 // message.
 #include "metagroup.h"
 
@@ -55,7 +55,7 @@ static_assert(static_cast<int>(Backend::module) == METAGROUP_BACKEND_MODULE);
 static_assert(static_cast<int>(Backend::per_fd) == METAGROUP_BACKEND_PER_FD);
 static_assert(PERF_METAGROUP_SKIPPED == METAGROUP_SKIPPED);
 
-// A message that is too long is cut off: an error must not need memory.
+// A message that is too long is truncated: reporting an error must not allocate.
 thread_local std::array<char, 1024> message;
 
 int fail(int error, const char* text) noexcept {
@@ -65,39 +65,39 @@ int fail(int error, const char* text) noexcept {
 }
 
 int no_data() noexcept {
-    return fail(ENODATA, "there are no counts of this event");
+    return fail(ENODATA, "this event has no counts");
 }
 
 int no_record() noexcept {
-    return fail(EINVAL, "there is no such record");
+    return fail(EINVAL, "no such record");
 }
 
-// For functions that return no int: the value that they return in case of an error.
+// For functions that do not return an int: their return value on error.
 template <class Value>
 Value no_item(Value value) noexcept {
-    fail(EINVAL, "there is no such member, event, record, deadline or sample");
+    fail(EINVAL, "no such member, event, record, deadline or sample");
     return value;
 }
 
-// Runs `body`, and returns what it returns, or -1 after an exception.
+// Runs `body` and returns its result, or -1 after an exception.
 template <std::invocable Body>
 int guard(Body&& body) noexcept try {
     return std::forward<Body>(body)();
 } catch (const std::system_error& error) {
     return fail(error.code().value(), error.what());
 } catch (const std::bad_alloc&) {
-    return fail(ENOMEM, "no memory is left");
+    return fail(ENOMEM, "out of memory");
 } catch (const std::exception& error) {
     return fail(EINVAL, error.what());
 }
 
-// \throws std::invalid_argument if there is no text.
+// \throws std::invalid_argument if `text` is NULL.
 const char* checked(const char* text) {
-    if (text == nullptr) throw std::invalid_argument("the text is NULL");
+    if (text == nullptr) throw std::invalid_argument("the string is NULL");
     return text;
 }
 
-// An object, which the caller frees, or NULL.
+// An object for the caller to free, or NULL.
 template <class Object, class... Arguments>
 Object* create(Arguments&&... arguments) noexcept {
     Object* object = nullptr;
@@ -174,7 +174,7 @@ int metagroup_config_set_cgroup(metagroup_config* config, const char* cgroup) {
 }
 
 int metagroup_config_set_backend(metagroup_config* config, metagroup_backend backend) {
-    if (backend > METAGROUP_BACKEND_PER_FD) return fail(EINVAL, "there is no such backend");
+    if (backend > METAGROUP_BACKEND_PER_FD) return fail(EINVAL, "no such backend");
     config->options.backend = static_cast<Backend>(backend);
     return 0;
 }
@@ -207,7 +207,7 @@ size_t metagroup_group_get_size(const metagroup_group* group) {
 
 int metagroup_group_get_group(const metagroup_group* group, size_t member) {
     const auto members = group->group.members();
-    if (member >= members.size()) return fail(EINVAL, "there is no such member");
+    if (member >= members.size()) return fail(EINVAL, "no such member");
     return static_cast<int>(members[member].group);
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Calls of the library by threads of Python.
+// Library calls from Python threads.
 #pragma once
 
 #include <pybind11/pybind11.h>
@@ -18,14 +18,14 @@ namespace metagroup::python {
 
 namespace py = pybind11;
 
-// Runs the handlers of signals; the caller is without the interpreter's lock. Throws what they
-// raise, as KeyboardInterrupt.
+// Runs the signal handlers; the caller does not hold the interpreter's lock. Throws what they
+// raise, such as KeyboardInterrupt.
 inline void check_signals() {
     const py::gil_scoped_acquire mine;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
-// Serves threads in the order in which they came: one that reads in a loop keeps none waiting.
+// Serves threads in order of arrival: a thread that reads in a loop does not starve others.
 class Queue {
   public:
     void lock() {
@@ -66,17 +66,17 @@ class Queue {
     std::condition_variable changed_;
     std::uint64_t next_ = 0;
     std::uint64_t served_ = 0;
-    std::set<std::uint64_t> left_;  // without having been served
+    std::set<std::uint64_t> left_;  // before they were served
 };
 
-// Calls of the library run without the interpreter's lock, and signals end them.
+// Library calls run without the interpreter's lock, and signals interrupt them.
 class Unlocked {
     py::gil_scoped_release others_run_;
     Interruption interruption_{&check_signals};
 };
 
-// An object of the library, which is for one thread at a time, for all threads of Python: they
-// wait for each other, and any of them may close the object.
+// Shares a library object, which one thread at a time may use, between Python threads: they wait
+// for each other, and any of them may close it.
 template <class Object>
 class Shared {
   public:
@@ -84,7 +84,7 @@ class Shared {
 
     void open(Object object) { object_.emplace(std::move(object)); }
 
-    // `call` must not touch objects of Python.
+    // `call` must not touch Python objects.
     template <class Call>
     auto use(const Call& call) {
         const Unlocked unlocked;

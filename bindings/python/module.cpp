@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The extension module metagroup._metagroup: the C++ library's objects for Python, with counts as
-// numpy arrays.
+// The extension module metagroup._metagroup: the objects of the C++ library, with counts as numpy
+// arrays.
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 #include <pybind11/stl.h>
@@ -55,14 +55,14 @@ std::uint64_t known(const MemberView& record, std::optional<std::uint64_t> time)
     return *time;
 }
 
-// One sweep. It is not changed again, so arrays may be views of it.
+// One sweep. Never modified afterwards, so arrays can be views of it.
 struct Sweep {
     std::shared_ptr<const std::vector<std::vector<std::size_t>>> records;  // by group
     Snapshot snapshot;
 
     const std::vector<std::size_t>& of(std::size_t group) const { return records->at(group); }
 
-    // A field of all records of a group, which has no count.
+    // A field of all records of a group other than the counts.
     template <class T, class Get>
     py::array_t<T> field(std::size_t group, const Get& get) const {
         std::vector<T> values;
@@ -72,8 +72,8 @@ struct Sweep {
     }
 };
 
-// The counts of a group: a row for each CPU, a column for each event. Records are at equal
-// distances unless groups have different sizes or CPUs; then this is a copy.
+// The counts of a group: one row per CPU, one column per event. A view if the records are at equal
+// distances; groups of different sizes or CPUs require a copy.
 py::array counts_of(const py::object& self, std::size_t group) {
     const auto& sweep = self.cast<const Sweep&>();
     std::vector<const std::byte*> rows;
@@ -130,7 +130,7 @@ class Group {
         });
     }
 
-    // Without the interpreter's lock. \throws std::invalid_argument if it is closed.
+    // Calls without the interpreter's lock. \throws std::invalid_argument if the group is closed.
     template <class Call>
     auto use(const Call& call) {
         return group_.use(call);
@@ -143,7 +143,7 @@ class Group {
         return sweep;
     }
 
-    // Of its snapshots.
+    // An accumulator for snapshots of this group.
     std::unique_ptr<SweepSums> sums(const std::string& places) {
         return use([&](const MetaGroup& group) {
             return std::make_unique<SweepSums>(group, places, of_cgroup_, records_);
@@ -210,8 +210,8 @@ class Sampling {
         stream_.open(group.use([&](MetaGroup& open) { return Stream::start(open, options); }));
     }
 
-    // The samples that are there, copied, because the rings are used again. `counts` has a column
-    // for each event of the largest group, and 0 where there is none.
+    // The available samples, copied because the rings are reused. `counts` has a column for each
+    // event of the largest group, and 0 where a group has no such event.
     py::dict read(double timeout) {
         wait(duration(timeout));
         std::vector<std::uint64_t> time, deadline, lost, enabled, running, counts;
@@ -253,7 +253,8 @@ class Sampling {
         return std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
     }
 
-    // In steps: the library goes on waiting when a signal comes, and other threads want to stop.
+    // In steps: the library does not return on a signal, and other threads may need to stop the
+    // stream.
     void wait(std::chrono::nanoseconds timeout) {
         constexpr std::chrono::nanoseconds step = std::chrono::milliseconds(50);
         const bool for_ever = timeout.count() < 0;
@@ -271,7 +272,7 @@ class Sampling {
     std::size_t columns_;
 };
 
-// The memory of a column, which ends with the array.
+// The memory of a column, freed with the array.
 template <typename Number>
 py::array given_away(NumberColumn<Number>& column) {
     auto* const owner = new NumberColumn<Number>(std::move(column));
@@ -286,7 +287,7 @@ py::dict read_recording(const std::string& path) {
     RecordingTable table(recording);
     {
         const py::gil_scoped_release others_run;
-        constexpr std::uint64_t pause = 1U << 16;  // entries between two looks for signals
+        constexpr std::uint64_t pause = 1U << 16;  // entries between two checks for signals
         for (std::uint64_t entries = 1; table.step(); ++entries) {
             if (entries % pause != 0) continue;
             check_signals();

@@ -18,7 +18,7 @@ void CountColumn::fill(std::size_t rows) {
 }
 
 void CountColumn::put(std::size_t row, std::uint64_t count) {
-    if (values.size() > row) {  // two samples of one time: the later one
+    if (values.size() > row) {  // two samples at the same time: keep the later one
         values.back() = count;
         return;
     }
@@ -95,7 +95,7 @@ std::int16_t RecordingTable::code_of(int cpu) {
     const auto at = static_cast<std::size_t>(cpu);
     if (at >= codes_.size()) codes_.resize(at + 1, -1);
     if (codes_[at] >= 0) return codes_[at];
-    if (cpus.size() > INT16_MAX) throw std::length_error("a recording of too many CPUs");
+    if (cpus.size() > INT16_MAX) throw std::length_error("the recording has too many CPUs");
     codes_[at] = static_cast<std::int16_t>(cpus.size());
     cpus.push_back(cpu);
     return codes_[at];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The counts of a recording as a table: a row for each time and CPU, a column for each event.
+// The counts of a recording as a table: one row per time and CPU, one column per event.
 #pragma once
 
 #include <sys/mman.h>
@@ -13,7 +13,7 @@
 
 namespace metagroup::python {
 
-/// Numbers in memory that grows without a copy, and that is only as large as what was written.
+/// An array that grows without copying and uses only the memory that was written.
 template <typename Number>
 class NumberColumn {
   public:
@@ -60,14 +60,14 @@ class NumberColumn {
     std::size_t capacity_ = 0;
 };
 
-/// The counts of one event. Rows without one have 0.
+/// The counts of one event. Rows without a count have 0.
 struct CountColumn {
     void put(std::size_t row, std::uint64_t count);
-    /// Up to that many rows.
+    /// Fills up to that many rows.
     void fill(std::size_t rows);
 
     NumberColumn<std::uint64_t> values;
-    NumberColumn<bool> missing;  ///< as many as values, or none if no count is missing
+    NumberColumn<bool> missing;  ///< one per value, or empty if no count is missing
 };
 
 class RecordingTable {
@@ -106,11 +106,11 @@ class RecordingTable {
 
     Recording& recording_;
     std::vector<std::int16_t> codes_;  // by CPU; -1 if it has none
-    // Samples come ring by ring: these may be followed by older ones.
+    // Samples come ring by ring: older ones may follow these.
     std::vector<Sample> samples_;
     std::vector<Value> values_;
     std::uint64_t newest_ = 0;
-    std::uint64_t complete_ = 0;  // no later sample is older
+    std::uint64_t complete_ = 0;  // no sample to come is older
 };
 
 }  // namespace metagroup::python

@@ -58,7 +58,7 @@ std::map<int, std::size_t> ranks_of(const CpuList& cpus) {
     return ranks;
 }
 
-// The sums of all places and columns: arrays, place by place.
+// The sums of all places and columns, as arrays in order of places.
 class Table {
   public:
     Table(const Aggregation& rows, const Counts& counts) : rows_(rows), counts_(counts) {}
@@ -120,7 +120,7 @@ SweepSums::SweepSums(const MetaGroup& group, const std::string& places, bool of_
       source_(std::move(source)) {}
 
 void SweepSums::add(const SnapshotView& sweep, const std::shared_ptr<const void>& source) {
-    if (source != source_) throw std::invalid_argument("a snapshot of another meta-group");
+    if (source != source_) throw std::invalid_argument("the snapshot is from another meta-group");
     accumulator_.add(counts_, sweep);
     if (begin_ == 0) begin_ = sweep.begin_ns();
     end_ = std::max(end_, sweep.begin_ns());
@@ -140,7 +140,7 @@ TableSums::TableSums(const Groups& groups, const std::vector<int>& cpus, const s
       accumulator_(layout_->lanes().size()),
       whole_(layout_),
       extent_(extent) {
-    if (interval && *interval == 0) throw std::invalid_argument("an interval must not be 0");
+    if (interval && *interval == 0) throw std::invalid_argument("the interval must not be 0");
     if (interval) intervals_.emplace(layout_, extent.first, *interval, extent.second);
 }
 
@@ -149,12 +149,12 @@ py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>
                                    const Array<std::uint64_t>& enabled,
                                    const Array<std::uint64_t>& running,
                                    const std::vector<Array<std::uint64_t>>& counts) {
-    constexpr std::size_t pause = std::size_t{1} << 16U;  // rows between two looks for signals
+    constexpr std::size_t pause = std::size_t{1} << 16U;  // rows between two checks for signals
     const auto size = times.size();
     if (cpus.size() != size || enabled.size() != size || running.size() != size ||
         counts.size() != layout_->lanes().at(group * ranks_.size()).events ||
         std::ranges::any_of(counts, [&](const auto& one) { return one.size() != size; }))
-        throw std::invalid_argument("arrays of different lengths");
+        throw std::invalid_argument("the arrays differ in length");
     py::array_t<double> rates({size, static_cast<py::ssize_t>(counts.size())});
     std::vector<const std::uint64_t*> columns;
     for (const auto& column : counts)

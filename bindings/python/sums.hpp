@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The library's sums for Python: of sweeps, and of the rows of a table.
+// The library's sums for Python, from sweeps or from the rows of a table.
 #pragma once
 
 #include <pybind11/numpy.h>
@@ -24,12 +24,12 @@ namespace py = pybind11;
 
 class SweepSums {
   public:
-    /// `source` is of the sweeps that may be added. \throws std::invalid_argument if there are no
-    /// places of this name.
+    /// Only sweeps with this `source` may be added. \throws std::invalid_argument if the name of
+    /// the places is unknown.
     SweepSums(const MetaGroup& group, const std::string& places, bool of_cgroup,
               std::shared_ptr<const void> source);
 
-    /// \throws std::invalid_argument if it is of another source.
+    /// \throws std::invalid_argument if the source is another.
     void add(const SnapshotView& sweep, const std::shared_ptr<const void>& source);
     /// By place and event.
     py::dict sums();
@@ -51,18 +51,18 @@ class TableSums {
 
     using Groups = std::vector<std::vector<std::string>>;  ///< names of events
 
-    /// `extent` is from the first to the last time, `interval` is in ns.
+    /// `extent` is the first and the last time, `interval` is in ns.
     TableSums(const Groups& groups, const std::vector<int>& cpus, const std::string& places,
               std::pair<std::uint64_t, std::uint64_t> extent,
               std::optional<std::uint64_t> interval);
 
-    /// The rows of a group in order of time; `counts` are by event. \return by row and event, the
-    /// events per second since the row before of the same CPU; NaN where that is not known.
+    /// Adds the rows of a group, in order of time; `counts` are by event. \return by row and event,
+    /// the events per second since the previous row of the same CPU; NaN where unknown.
     py::array_t<double> add(std::size_t group, const Array<std::uint64_t>& times,
                             const Array<std::int32_t>& cpus, const Array<std::uint64_t>& enabled,
                             const Array<std::uint64_t>& running,
                             const std::vector<Array<std::uint64_t>>& counts);
-    /// With the time of its end, the whole, or each interval.
+    /// The sums of the whole time, or of each interval, with its end.
     py::list sums();
 
   private:

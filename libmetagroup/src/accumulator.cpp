@@ -43,15 +43,15 @@ std::optional<Difference> Accumulator::add(std::size_t member, const Reading& re
     difference.enabled = reading.enabled - last.enabled;
     difference.running = reading.running - last.running;
     difference.readings = reading.counts;
-    // Of a cgroup, it is not known why a time stood still.
+    // For a cgroup, the reason why a time did not advance is unknown.
     const bool was_offline =
         reading.status == Status::offline || (!of_cgroup_ && reading.generation != last.generation);
     const std::uint64_t elapsed = reading.time - last.time;
     if (was_offline && elapsed > difference.enabled && !(of_cgroup_ && difference.enabled > 0))
         difference.offline = elapsed - difference.enabled;
-    // The events have been on the PMU, or will make up for it.
+    // No enabled time is waiting to be made up by a later count.
     const bool caught_up = difference.enabled == 0 && last.enabled_from == last.enabled;
-    // Its cgroup did not run, or its CPU sleeps.
+    // The cgroup was not running, or the CPU is idle.
     const bool rested = caught_up && ((of_cgroup_ && reading.status != Status::offline) ||
                                       reading.status == Status::idle);
     if (difference.running > 0 || rested) {
@@ -61,7 +61,7 @@ std::optional<Difference> Accumulator::add(std::size_t member, const Reading& re
                 static_cast<double>(meant) / static_cast<double>(difference.running) - 1;
         differences_.clear();
         for (std::size_t event = 0; event < reading.counts.size(); ++event) {
-            // Counters may wrap; one that went back was reset.
+            // Counters may wrap; one that decreased was reset.
             const std::uint64_t counted =
                 reading.counts[event] - std::exchange(last.counts[event], reading.counts[event]);
             differences_.push_back(counted > UINT64_MAX / 2 ? Difference::unknown : counted);
@@ -70,7 +70,7 @@ std::optional<Difference> Accumulator::add(std::size_t member, const Reading& re
         last.from = reading.time;
         last.enabled_from = reading.enabled;
     } else if (caught_up) {
-        // Disabled or offline: no later count stands for this time.
+        // Disabled or offline: no later count covers this time.
         last.from = reading.time;
     }
     last.time = reading.time;
@@ -84,7 +84,7 @@ template <typename Record>
 std::optional<Difference> Accumulator::add_record(std::size_t member, const Record& record,
                                                   Reading reading) {
     if (record.nr() == 0) return std::nullopt;
-    // Formats without times: the events were on the PMU all the time.
+    // Formats without times: assume that the events were always on the PMU.
     reading.enabled = record.time_enabled().value_or(reading.time);
     reading.running = record.time_running().value_or(reading.enabled);
     values_.clear();
@@ -104,7 +104,7 @@ std::optional<Difference> Accumulator::add(const Sample& sample) {
 
 std::optional<Difference> Accumulator::add(std::size_t member, const MemberView& record,
                                            std::uint64_t begin) {
-    // Records of CPUs that sleep or are offline are older, but nothing has been counted since.
+    // Records of idle and offline CPUs are older, but nothing has been counted since.
     const bool rests = record.status() == Status::idle || record.status() == Status::offline;
     return add_record(member, record,
                       {.time = rests ? std::max(record.time_ns(), begin) : record.time_ns(),
@@ -149,8 +149,8 @@ Counts& Intervals::at(std::uint64_t index) {
 }
 
 void Intervals::add(std::size_t lane, const Difference& difference) {
-    // A longer gap is not divided, nor waited for: how much memory is used does not depend on
-    // numbers in a file, nor on an event that is never on the PMU.
+    // A longer gap is neither divided nor waited for: memory use must not depend on numbers in a
+    // file, or on an event that is never on the PMU.
     constexpr std::uint64_t most = 10'000;
     const bool waits =
         difference.counts.empty() && (difference.enabled > 0 || difference.from < difference.since);

@@ -13,16 +13,16 @@
 namespace metagroup {
 namespace {
 
-// The numbers in front, so that CPU10 is sorted behind CPU9.
+// The numbers first, so that CPU10 sorts after CPU9.
 using Key = std::pair<std::array<int, 4>, std::string>;
 
-// The last one.
+// Sorts last.
 Key unknown() {
     return {{INT_MAX}, "unknown"};
 }
 
 Key key_of(AggrMode mode, int cpu, const CpuPlace& at) {
-    // Not all architectures have dies, nor all kernels nodes.
+    // Not all architectures have dies, and not all kernels have nodes.
     const int die = std::max(at.die, 0);
     if (mode == AggrMode::all) return {};
     if (mode == AggrMode::cpu) return {{cpu}, detail::format("CPU{}", cpu)};
@@ -44,7 +44,7 @@ Key key_of(AggrMode mode, int cpu, const CpuPlace& at) {
     }
 }
 
-// Of this machine, as far as the mode needs it.
+// The topology of this machine, as far as the mode needs it.
 std::vector<CpuPlace> topology_for(AggrMode mode, const std::string& sysfs) {
     if (mode == AggrMode::all || mode == AggrMode::cpu) return {};
     return read_topology(sysfs);
@@ -65,7 +65,7 @@ Aggregation::Aggregation(AggrMode mode, const CpuList& cpus, std::span<const Cpu
     if (found.size() == 1 && found.begin()->first == unknown())
         throw std::system_error(
             ENOENT, std::generic_category(),
-            detail::format("the {} of CPU {} is not known: choose rows of CPUs or nodes",
+            detail::format("the {} of CPU {} is unknown: aggregate by CPU or node",
                            mode == AggrMode::cache ? "last-level cache" : "topology",
                            cpus.to_string()));
     for (const auto& [key, members] : found) {

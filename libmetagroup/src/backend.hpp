@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Each of the two backends has a reader for MetaGroup and samplers for Stream.
+// Each backend has a reader for MetaGroup and samplers for Stream.
 #pragma once
 
 #include <poll.h>
@@ -38,16 +38,16 @@ struct SamplerSubject {
     int cgroup = -1;  ///< descriptor of its directory
 };
 
-/// The member that records with an identifier are of.
+/// Maps the identifier in a record to its member.
 struct Origin {
     std::uint64_t id = 0;
     std::size_t index = 0;          ///< of the member
     std::uint64_t read_format = 0;  ///< of the payload
-    bool seen = false;              ///< it has a record since follow_members()
-    Origin* next = nullptr;         ///< that of the record behind its last one
+    bool seen = false;              ///< had a record since follow_members()
+    Origin* next = nullptr;         ///< the origin of the record after its last one
 };
 
-/// Samples while it lives and was not stopped.
+/// Samples until it is stopped or destroyed.
 class Sampler {
   public:
     Sampler() = default;
@@ -57,22 +57,22 @@ class Sampler {
     Sampler& operator=(Sampler&&) = delete;
     virtual ~Sampler() = default;
 
-    /// Stops it; the rings stay. \return deadlines lost that no ring reports.
+    /// Stops sampling; the rings are kept. \return lost deadlines that no ring reports.
     virtual std::uint64_t stop() = 0;
-    /// Maps the rings of CPUs to which members were moved that were not seen.
+    /// Maps the rings of CPUs to which members not seen since the last call were moved.
     virtual void follow_members() {}
 
-    std::deque<Ring> rings{};  ///< which keep their places
+    std::deque<Ring> rings{};  ///< a deque: their addresses are stable
     std::vector<Origin> origins{};
     std::vector<RecordedEvent> events{};  ///< of the samples
     std::vector<pollfd> polled{};
     std::uint64_t first = 0;   ///< the first deadline
-    std::uint32_t hidden = 0;  ///< values in a payload that come before those of the group
+    std::uint32_t hidden = 0;  ///< values in a payload before those of the group
     bool common = false;       ///< all rings have the same deadlines: multiples of the period
     bool running = false;
 
   protected:
-    /// Fills in `events`, whose identifiers add_ids() adds.
+    /// Fills in `events`; add_ids() adds their identifiers.
     void describe(std::span<const GroupSpec> groups) {
         for (const GroupSpec& group : groups) {
             leaders_.push_back(events.size());
@@ -84,11 +84,11 @@ class Sampler {
                                   .unit = event.unit});
         }
     }
-    /// Of a group on one more CPU.
+    /// Adds the identifiers of a group on another CPU.
     void add_ids(std::size_t group, std::span<const std::uint64_t> ids) {
         const std::size_t begin = leaders_[group];
         const std::size_t end = group + 1 < leaders_.size() ? leaders_[group + 1] : events.size();
-        // Another owner of the leader's descriptor may have added siblings, at the end.
+        // Another owner of the leader's descriptor may have appended siblings.
         for (std::size_t i = 0; i < std::min(ids.size(), end - begin); ++i)
             events[begin + i].ids.push_back(ids[i]);
     }
@@ -107,20 +107,20 @@ class Reader {
     virtual ~Reader() = default;
 
     virtual Backend backend() const noexcept = 0;
-    /// Makes the group the next member, at the latest in finish().
+    /// Makes the group the next member, now or in finish().
     virtual void add(EventGroup group) = 0;
-    /// Closes descriptors that are no longer needed. False if there are none.
+    /// Closes descriptors that are no longer needed. \return false if there are none.
     virtual bool release_descriptors() { return false; }
-    /// Ends the adding. \return the number of the first member; the others follow.
+    /// Ends adding. \return the number of the first member; the others follow.
     virtual std::uint32_t finish() = 0;
-    /// Reads the members on these CPUs; null: all members.
+    /// Reads the members on these CPUs; all members if null.
     virtual void read(Snapshot& snapshot, const CpuList* cpus) = 0;
-    /// Reads all; the view is valid until the next call.
+    /// Reads all members; the view is valid until the next call.
     virtual SnapshotView sweep() = 0;
     virtual void enable() = 0;
     virtual void disable() = 0;
     virtual void reset() = 0;
-    /// Of sets, which only the module has.
+    /// For sets, which only the module supports.
     virtual void publish(const std::string& name, unsigned mode, std::optional<std::uint32_t> gid) {
         static_cast<void>(mode);
         static_cast<void>(gid);
@@ -130,9 +130,9 @@ class Reader {
     [[nodiscard]] virtual MemberInfo member(std::uint32_t number) const {
         return {.member = number};
     }
-    /// Bytes that a snapshot needs now.
+    /// Bytes that a snapshot currently needs.
     virtual std::size_t snapshot_size() const noexcept = 0;
-    /// Starts to sample the members, which are those that were added.
+    /// Starts sampling the members, which must be those that were added.
     virtual std::shared_ptr<Sampler> start_sampler(const SamplerSubject& subject,
                                                    const SamplerOptions& options) = 0;
 };

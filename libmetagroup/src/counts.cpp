@@ -11,18 +11,18 @@
 namespace metagroup {
 namespace {
 
-// True if one event, or group, for several PMUs was written.
+// True if both come from one event, or group, that was written for several PMUs.
 bool written_alike(const std::vector<EventSpec>& one, const std::vector<EventSpec>& other) {
     return !one.front().merged.empty() &&
            std::ranges::equal(one, other, {}, &EventSpec::merged, &EventSpec::merged);
 }
 
-// For each group, the first of its columns. The groups of one group that was written for several
-// PMUs stand together; none is there twice.
+// Returns the first column of each group. Groups that come from one group written for several PMUs
+// are adjacent and distinct.
 std::vector<std::size_t> make_columns(std::span<const GroupSpec> groups, bool merge,
                                       std::vector<Column>& columns) {
     std::vector<std::size_t> first_column;
-    std::size_t first = 0;  // of those that are added up
+    std::size_t first = 0;  // of those to be added up
     for (std::size_t i = 0; i < groups.size(); ++i) {
         const auto& events = groups[i].events;
         const auto seen = groups.subspan(first, i - first);
@@ -43,14 +43,14 @@ std::vector<std::size_t> make_columns(std::span<const GroupSpec> groups, bool me
     return first_column;
 }
 
-// The part of an interval of time that lies between two times.
+// The part of a time interval that lies between two times.
 class Part {
   public:
     Part(std::uint64_t from, std::uint64_t to, std::uint64_t begin, std::uint64_t end) noexcept
         : length_(to - from),
           begins_(std::clamp(begin, from, to) - from),
           ends_(std::clamp(end, from, to) - from) {}
-    // The parts of adjoining times add up to the whole.
+    // The parts of adjacent intervals add up to the whole.
     std::uint64_t of(std::uint64_t whole) const noexcept {
         return until(ends_, whole) - until(begins_, whole);
     }
@@ -188,7 +188,7 @@ void Counts::add_up(std::uint64_t window) noexcept {
             const Count& cell = cells_[lane.cell + event];
             sum->add(cell);
             if (cell.counted == 0)
-                sum->wall -= cell.wall;  // the mean is of the others
+                sum->wall -= cell.wall;  // the mean covers only the others
             else if (cell.wall < window / 2)
                 ++sum->partial;
         }
@@ -205,7 +205,7 @@ Count Counts::total(std::size_t column) const noexcept {
 std::optional<double> Counts::value(const Count& count, std::size_t column) const noexcept {
     if (!count.known()) return std::nullopt;
     const Column& event = columns()[column];
-    // Of readings, the mean: their sum means nothing.
+    // The mean for readings: a sum of them is meaningless.
     const double value = event.reading ? count.value() / count.counted : count.value();
     const double scaled = value * event.scale;
     return std::isfinite(scaled) ? std::optional(scaled) : std::nullopt;

@@ -10,7 +10,7 @@
 namespace metagroup {
 namespace {
 
-// Far above any kernel's NR_CPUS; keeps a typing error from filling the memory.
+// Far above any NR_CPUS; keeps a typo from exhausting memory.
 constexpr int max_cpu = 65535;
 
 CpuList from_sysfs(const std::string& path) {
@@ -21,15 +21,14 @@ CpuList from_sysfs(const std::string& path) {
     return CpuList::parse(*text);
 }
 
-// One pass over a text. Every error names the text and the place.
+// One pass over a text. Every error names the text and the position.
 class Parser {
   public:
     explicit Parser(std::string_view text) : text_(text) {}
 
     std::vector<int> list() {
         if (text_.empty())
-            fail(0, "the list names no CPU",
-                 "write numbers and ranges such as \"0-3,8\", or \"all\"");
+            fail(0, "the list is empty", "write numbers and ranges such as \"0-3,8\", or \"all\"");
         for (;;) {
             range();
             if (pos_ == text_.size()) return std::move(cpus_);
@@ -51,7 +50,7 @@ class Parser {
         const char* last = text_.data() + text_.size();
         int value = 0;
         const auto [end, error] = std::from_chars(first, last, value);
-        // from_chars() takes a minus sign, a CPU number has none.
+        // from_chars() accepts a minus sign.
         if (error == std::errc::invalid_argument || *first == '-') {
             const auto rest = text_.substr(pos_);
             const auto word = rest.substr(0, rest.find(','));
@@ -78,7 +77,7 @@ class Parser {
             high = number();
         }
         if (high < low)
-            fail(start, detail::format("range {}-{} runs backwards", low, high),
+            fail(start, detail::format("range {}-{} is descending", low, high),
                  detail::format("write {}-{}", high, low));
         for (int cpu = low; cpu <= high; ++cpu) {
             const auto place = std::lower_bound(cpus_.begin(), cpus_.end(), cpu);

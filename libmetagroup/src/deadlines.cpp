@@ -21,7 +21,7 @@ namespace {
 DeadlineReader::DeadlineReader(Sampler& sampler, std::uint64_t period)
     : sampler_(sampler),
       period_(period),
-      // A loss and a sample of each member at least.
+      // At least a loss and a sample of each member.
       room_(std::max<std::size_t>(512, 2 * sampler.origins.size())) {
     std::ranges::sort(sampler_.origins, {}, &Origin::id);
     add_lanes();
@@ -29,7 +29,7 @@ DeadlineReader::DeadlineReader(Sampler& sampler, std::uint64_t period)
     deadlines_.reserve(room_ + 1);
 }
 
-// For the rings that have none.
+// Adds a lane for each new ring.
 void DeadlineReader::add_lanes() {
     while (lanes_.size() < sampler_.rings.size())
         lanes_.push_back({.ring = &sampler_.rings[lanes_.size()],
@@ -38,19 +38,19 @@ void DeadlineReader::add_lanes() {
                           .due = sampler_.first});
 }
 
-// Finds the deadline of a front that is new.
+// Determines the deadline of a new front.
 inline void DeadlineReader::look_at(Lane& lane) {
     if (!sampler_.common) return look_at_own(lane);
     const RingRecord* const front = lane.ring->front();
     if (front == nullptr) return;
-    // The next one, unless there is a gap.
+    // The next deadline, unless there is a gap.
     std::uint64_t deadline = lane.due;
     if (front->time - deadline >= period_) deadline = front->time - front->time % period_;
     lane.due = deadline + period_;
     lane.deadline = std::min(deadline, none - 1);
 }
 
-// The kernel reports only some of the losses of a timer of its own, which finds all.
+// The kernel reports only some losses of a per-member timer; OwnTimer finds all.
 void DeadlineReader::look_at_own(Lane& lane) {
     while (lane.ring->front() != nullptr && lane.ring->front()->lost > 0)
         lane.ring->pop();
@@ -69,7 +69,7 @@ Origin& DeadlineReader::find_origin(const RingRecord& record) const {
     return *found;
 }
 
-// The members of a CPU are in the same order each time.
+// The members of a CPU always have the same order.
 inline Origin& DeadlineReader::next_origin(Lane& lane, const RingRecord& record) const {
     Origin*& next = lane.last->next;
     if (next == nullptr || next->id != record.id) next = &find_origin(record);
@@ -77,7 +77,7 @@ inline Origin& DeadlineReader::next_origin(Lane& lane, const RingRecord& record)
     return *(lane.last = next);
 }
 
-// Behind the samples so far, in place of one of the last read().
+// Appends a sample, reusing one of an earlier read().
 inline Sample& DeadlineReader::add(const Origin& origin, const RingRecord& record) {
     if (size_ == samples_.size()) samples_.push_back(Sample());
     Sample& sample = samples_[size_++];
@@ -97,7 +97,7 @@ void DeadlineReader::add_loss(const Origin& origin, const RingRecord& record, st
     sample.payload_.reset();
 }
 
-// With the deadlines before it that have no sample, where nothing else reports them.
+// Also adds the preceding deadlines without a sample that nothing else reports.
 inline void DeadlineReader::add_front(Lane& lane) {
     const RingRecord& front = *lane.ring->front();
     const Origin& origin = next_origin(lane, front);
@@ -106,7 +106,7 @@ inline void DeadlineReader::add_front(Lane& lane) {
     std::optional<Payload>& payload = add(origin, front).payload_;
     payload = Payload::parse(front.payload, origin.read_format);
     if (!payload || payload->nr() < sampler_.hidden)
-        refuse(front, detail::format("its {} bytes are no payload of read format {:#x}",
+        refuse(front, detail::format("its {} bytes are not a payload of read format {:#x}",
                                      front.payload.size(), origin.read_format));
 }
 
@@ -119,7 +119,7 @@ DeadlineReader::Fronts DeadlineReader::take(std::uint64_t time) {
     for (Lane& lane : lanes_) {
         while (lane.deadline <= time) {
             add_front(lane);
-            lane.deadline = none;  // also if the next record is refused
+            lane.deadline = none;  // even if the next record is rejected
             lane.ring->pop();
             look_at(lane);
         }
@@ -148,7 +148,7 @@ std::span<const Deadline> DeadlineReader::read(std::uint64_t expired) {
         fronts.add(lane);
     }
     while (fronts.oldest != none) {
-        // Later than what was returned, so that the order holds.
+        // After the deadlines already returned, to keep the order.
         const std::uint64_t time = std::max(fronts.oldest, earliest_);
         held_ = !fronts.complete && time > expired && !is_half_full();
         more_ = !held_ && size_ >= room_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// DeadlineReader: the records of many rings, deadline by deadline.
+// DeadlineReader: reads the records of many rings, deadline by deadline.
 #pragma once
 
 #include <algorithm>
@@ -14,16 +14,16 @@
 
 namespace metagroup::detail {
 
-/// Takes records out of the rings of a sampler, which outlives it.
+/// Takes records from the rings of a sampler, which must outlive it.
 class DeadlineReader {
   public:
     DeadlineReader(Sampler& sampler, std::uint64_t period);
 
-    /// Stream::read(). Deadlines up to `expired` are complete, whatever the rings have.
+    /// Stream::read(). Deadlines up to `expired` are complete in any case.
     std::span<const Deadline> read(std::uint64_t expired);
-    /// read() stopped for lack of space, not of samples.
+    /// True if read() stopped for lack of space, not of samples.
     [[nodiscard]] bool has_more() const noexcept { return more_; }
-    /// read() left samples of deadlines that are not complete.
+    /// True if read() left samples of incomplete deadlines.
     [[nodiscard]] bool holds_back() const noexcept { return held_; }
     /// Stream::read_records(): Ring::take_all() of each ring.
     void take_all(std::vector<Records>& pieces);
@@ -34,13 +34,13 @@ class DeadlineReader {
     // A ring and its front.
     struct Lane {
         Ring* ring = nullptr;
-        std::uint64_t deadline = none;  // of the front; none without a front
+        std::uint64_t deadline = none;  // of the front; `none` without a front
         Origin* last = nullptr;         // of the record before it
         OwnTimer timer;                 // unless the deadlines are common
         std::uint64_t lost = 0;         // deadlines before the front, as found by `timer`
-        std::uint64_t due = 0;          // deadline after that of the front
+        std::uint64_t due = 0;          // deadline after the front's
     };
-    // Of all lanes.
+    // Combines the fronts of all lanes.
     struct Fronts {
         void add(const Lane& lane) {
             oldest = std::min(oldest, lane.deadline);
@@ -63,14 +63,14 @@ class DeadlineReader {
 
     Sampler& sampler_;
     std::uint64_t period_;
-    std::uint64_t earliest_ = 0;  // deadline that can be returned next
-    std::size_t room_;            // samples that read() returns
+    std::uint64_t earliest_ = 0;  // next deadline that can be returned
+    std::size_t room_;            // samples returned by one read()
     bool more_ = false;
     bool held_ = false;
     Origin start_;  // before the first record
     std::vector<Lane> lanes_;
-    std::size_t size_ = 0;         // samples of the last read(),
-    std::vector<Sample> samples_;  // which are the first of these
+    std::size_t size_ = 0;         // samples of the last read():
+    std::vector<Sample> samples_;  // the first `size_` of these
     std::vector<Deadline> deadlines_;
 };
 

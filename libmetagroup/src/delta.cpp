@@ -9,7 +9,7 @@ namespace metagroup {
 MemberDelta::MemberDelta(const SnapshotView& older, std::size_t older_offset,
                          const SnapshotView& newer, std::size_t offset) noexcept
     : newer_(newer.view_at(offset)) {
-    // A member keeps its place unless members change.
+    // A member keeps its position unless members change.
     const perf_metagroup_record same_place = older.record_at(older_offset);
     if (same_place.member == newer_.record_.member && same_place.header != 0) {
         match_ = compare(same_place, older.payload_at(older_offset, same_place));
@@ -23,7 +23,7 @@ inline Match MemberDelta::compare(const perf_metagroup_record& older,
     older_ = bytes.data();
     older_time_ = older.time;
     const auto& newer = newer_.payload_;
-    // Both are of one format and size: of as many events, if the payload itself says so.
+    // Format and size match; with ReadFormat::group, the payload itself has the number of events.
     const bool same_layout =
         newer && older.cpu == newer_.record_.cpu && older.header == newer_.record_.header &&
         older.read_format == newer->format_ && bytes.size() == newer_.bytes_.size() &&
@@ -44,7 +44,7 @@ std::optional<std::uint64_t> MemberDelta::elapsed_ns() const noexcept {
     return difference(older_time_, newer_.time_ns());
 }
 
-// The clocks of the two times differ a little.
+// The two times come from slightly different clocks.
 std::optional<std::uint64_t> MemberDelta::disabled_ns() const noexcept {
     const auto elapsed = elapsed_ns();
     const auto enabled = time_enabled();

@@ -51,13 +51,13 @@ Device::Device(int fd) : Device(detail::UniqueFd(fd)) {}
 Device::Device(detail::UniqueFd fd) : fd_(std::move(fd)) {
     const perf_metagroup_info now = info();
     if (now.abi != PERF_METAGROUP_ABI || (now.features & PERF_METAGROUP_FEATURE_FRAMED) == 0)
-        throw Error(Cause::wrong_module, EPROTO,
-                    {"cannot use the loaded module perf_metagroup",
-                     detail::format("it has ABI {}, features {:#x}, and this library needs ABI {}, "
-                                    "features {:#x}",
-                                    now.abi, now.features, PERF_METAGROUP_ABI,
-                                    PERF_METAGROUP_FEATURE_FRAMED),
-                     "install matching ones, and load the module again"});
+        throw Error(
+            Cause::wrong_module, EPROTO,
+            {"cannot use the loaded module perf_metagroup",
+             detail::format(
+                 "it has ABI {}, features {:#x}, but this library needs ABI {}, features {:#x}",
+                 now.abi, now.features, PERF_METAGROUP_ABI, PERF_METAGROUP_FEATURE_FRAMED),
+             "install matching versions, and reload the module"});
 }
 
 perf_metagroup_info Device::info() const {
@@ -124,7 +124,7 @@ MemberInfo Device::member(std::uint32_t member) const {
         argument.ids = info.ids.empty() ? 0 : address(info.ids.data());
         check_member(device_ioctl(fd_, PERF_METAGROUP_IOC_GET_MEMBER, &argument), "describe",
                      member);
-        // The group may grow between two calls: try again until all identifiers have room.
+        // The group may grow between two calls: try again until all identifiers fit.
         const bool complete = argument.events <= info.ids.size();
         info.ids.resize(argument.events);
         if (!complete) continue;
@@ -150,7 +150,7 @@ std::size_t Device::read(std::span<std::byte> buffer) {
     return static_cast<std::size_t>(got);
 }
 
-// Reads by `call` until the buffer is large enough.
+// Repeats `call` until the buffer is large enough.
 template <typename Read>
 void Device::read_whole(Snapshot& snapshot, const Read& call) {
     std::span<std::byte> buffer = snapshot.prepare(sizeof(perf_metagroup_snapshot));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The calls of Device for sets and their names.
+// Device functions for sets and published sets.
 #include <algorithm>
 #include <cstring>
 #include <metagroup/device.hpp>
@@ -24,7 +24,7 @@ std::string similar_sets(const std::string& name) {
     std::vector<std::string> names;
     for (PublishedSet& set : published_sets())
         names.push_back(std::move(set.name));
-    return did_you_mean(name, names, "see \"metagroup set list\" for what there is");
+    return did_you_mean(name, names, "\"metagroup set list\" lists them");
 }
 
 [[noreturn]] void fail_name(Call call, int error, const char* verb, const std::string& name) {
@@ -34,7 +34,7 @@ std::string similar_sets(const std::string& name) {
                         circumstances);
 }
 
-// Longer names, and those with a NUL, would be cut off.
+// Longer names, and those with a NUL, would be truncated.
 template <typename Argument>
 Argument named(Call call, const char* verb, const std::string& name) {
     auto argument = sized<Argument>();
@@ -51,7 +51,7 @@ std::vector<perf_event_attr> attrs_of(std::span<const EventSpec> events) {
     return attrs;
 }
 
-// The event at fault; empty if there is none.
+// The event that caused the error; empty if none did.
 std::string name_of(std::span<const EventSpec> events, std::size_t failed) {
     return failed < events.size() ? detail::format("event \"{}\"", events[failed].name) : "";
 }
@@ -69,7 +69,7 @@ detail::Circumstances circumstances_of(std::uint32_t reason, std::uint32_t flags
     return circumstances;
 }
 
-// It may have failed as perf_event_open(2) would.
+// The module may report a failure of the same kind as perf_event_open(2).
 Call call_for(std::uint32_t reason, Call call) {
     return reason == PERF_METAGROUP_REASON_REFUSED ? Call::open_event : call;
 }
@@ -158,7 +158,7 @@ std::vector<perf_event_attr> Device::events(std::uint32_t member) const {
         argument.events = attrs.empty() ? 0 : address(attrs.data());
         argument.stride = sizeof(perf_event_attr);
         const int result = device_ioctl(fd_, PERF_METAGROUP_IOC_GET_EVENTS, &argument);
-        // They may be others by the second call.
+        // The events may have changed between the two calls.
         if (result != 0 && errno != ENOSPC)
             detail::throw_error(Call::use_member, errno,
                                 detail::format("cannot read the events of member {}", member));

@@ -26,7 +26,7 @@ struct Error::Texts {
 Error::Error(Cause cause, int error, Parts parts)
     : Error(cause, error, std::make_shared<const Texts>(std::move(parts), error)) {}
 
-// A copy as std::system_error keeps the text, too.
+// std::system_error gets the text as well, since a sliced copy must keep it.
 Error::Error(Cause cause, int error, std::shared_ptr<const Texts> texts)
     : std::system_error(error, std::generic_category(), texts->what),
       cause_(cause),
@@ -55,7 +55,7 @@ using Condition = bool (*)(const Circumstances&);
 constexpr auto always = [](const Circumstances&) { return true; };
 constexpr auto cpu_missing = [](const Circumstances& c) { return !c.possible; };
 constexpr auto cpu_not_online = [](const Circumstances& c) { return c.online.has_value(); };
-// Level 3, a patch of Debian, demands CAP_SYS_ADMIN.
+// Level 3, a Debian patch, requires CAP_SYS_ADMIN.
 constexpr auto beyond_perfmon = [](const Circumstances& c) { return c.paranoid > 2; };
 constexpr auto by_seccomp = [](const Circumstances& c) { return c.seccomp; };
 constexpr auto by_namespace = [](const Circumstances& c) { return c.user_namespace; };
@@ -68,17 +68,17 @@ constexpr auto limit_known = [](const Circumstances& c) { return c.limit > 0; };
 template <std::uint32_t reason, Condition also = always>
 constexpr auto refused_as = [](const Circumstances& c) { return c.reason == reason && also(c); };
 
-constexpr auto list = "see \"metagroup list\" for what there is";
-constexpr auto perf_fd = "pass what perf_event_open(2) returned";
-constexpr auto without_sets = "the loaded module is built without sets, or too old";
-constexpr auto with_sets = "build it with SET=y, or install a newer one";
-constexpr auto bad_name = "it is no name of a set";
+constexpr auto list = "see \"metagroup list\" for the available events";
+constexpr auto perf_fd = "pass a descriptor from perf_event_open(2)";
+constexpr auto without_sets = "the loaded module was built without sets, or is too old";
+constexpr auto with_sets = "rebuild it with SET=y, or install a newer one";
+constexpr auto bad_name = "invalid set name";
 constexpr auto name_rule =
-    "use up to 63 letters, digits, '_', '-' and '.', the first a letter or digit";
+    "use up to 63 letters, digits, '_', '-' and '.', starting with a letter or digit";
 constexpr auto load = "load the module (modprobe perf_metagroup)";
 
-/// Applies to a call (`any`: all), errnos (none: all) and a condition. In the texts, `{name}` is
-/// that circumstance.
+/// Matches a call (`any`: all), errnos (empty: all) and a condition. `{name}` in a text is replaced
+/// by that circumstance.
 struct Rule {
     using Errors = std::array<int, 3>;
     constexpr Rule(Call c, Errors e, Cause why, const char* text, const char* advice,
@@ -92,25 +92,23 @@ struct Rule {
     Condition applies;
 };
 
-// The first rule that applies counts.
+// The first rule that matches is used.
 constexpr std::array rules = {
     Rule(open_event, {}, no_such_cpu, "this machine has no CPU {cpu} (online: {online})",
          "leave it out", cpu_missing),
     Rule(open_event, {}, cpu_offline, "CPU {cpu} is not online (online: {online})",
          "leave it out, or bring it online", cpu_not_online),
-    // perf itself refuses with EACCES.
-    Rule(
-        open_event, {EPERM, ENOSYS}, no_perf_permission,
-        "not permitted: a filter of system calls (seccomp) refuses perf_event_open(2), as those of "
-        "containers do",
-        "run it outside of the container, or let its filter pass the call (--cap-add PERFMON, or "
-        "--security-opt seccomp=PROFILE)",
-        by_seccomp),
+    // perf itself returns EACCES.
+    Rule(open_event, {EPERM, ENOSYS}, no_perf_permission,
+         "not permitted: a seccomp filter, as containers have, blocks perf_event_open(2)",
+         "run it outside the container, or allow the call (--cap-add PERFMON, or --security-opt "
+         "seccomp=PROFILE)",
+         by_seccomp),
     Rule(open_event, {EACCES, EPERM}, no_perf_permission,
-         "not permitted: kernel.perf_event_paranoid is {paranoid}, and the privileges of this user "
+         "not permitted: kernel.perf_event_paranoid is {paranoid}, and privileges in this user "
          "namespace do not count",
-         "run it outside, with privileges of the first user namespace, or allow it for all users "
-         "there with \"sysctl kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
+         "run it with privileges in the initial user namespace, or allow it for all users there "
+         "with \"sysctl kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
          by_namespace),
     Rule(open_event, {EACCES, EPERM}, no_perf_permission,
          "not permitted: kernel.perf_event_paranoid is {paranoid}",
@@ -124,11 +122,10 @@ constexpr std::array rules = {
         "give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM, or run it as root), or allow "
         "it for all users with \"sysctl kernel.perf_event_paranoid=0\" (-1 for tracepoints)"),
     Rule(open_event, {EMFILE}, too_many_files,
-         "the process has no file descriptor left (limit RLIMIT_NOFILE: {fd_limit}, hard limit "
-         "{fd_max})",
-         "raise the hard limit (ulimit -Hn, LimitNOFILE=), or open fewer CPUs or events"),
+         "the process is out of file descriptors (RLIMIT_NOFILE: {fd_limit}, hard limit {fd_max})",
+         "raise the hard limit (ulimit -Hn, LimitNOFILE=), or use fewer CPUs or events"),
     Rule(open_event, {ENOENT}, unsupported_event,
-         "this machine cannot count it: no PMU here knows the event (virtual machines often have "
+         "this machine cannot count it: no PMU supports the event (virtual machines often have "
          "no hardware counters)",
          list),
     Rule(open_event, {ENODEV}, unsupported_event,
@@ -136,36 +133,38 @@ constexpr std::array rules = {
          "this CPU",
          list),
     Rule(open_event, {EOPNOTSUPP}, unsupported_event,
-         "this machine cannot count it that way: the PMU lacks precise counting or interrupts",
+         "this machine cannot count it with these settings: the PMU lacks precise counting or "
+         "interrupts",
          "try it without modifiers"),
     Rule(open_event, {EINVAL}, unsupported_group,
-         "the kernel refuses it in the group {group}: the group has more events than the PMU has "
+         "the kernel refuses it in group {group}: the group has more events than the PMU has "
          "counters, or events of different PMUs",
-         "make the group smaller, or separate groups", is_sibling),
+         "make the group smaller, or split it", is_sibling),
     Rule(open_event, {EINVAL}, unsupported_event,
-         "the kernel refuses it for a cgroup: only events of the CPUs' own are counted by cgroup, "
-         "by kernels with CONFIG_CGROUP_PERF",
+         "the kernel refuses it for a cgroup: only events of the CPUs themselves can be counted by "
+         "cgroup, and only with CONFIG_CGROUP_PERF",
          "try it without a cgroup", for_cgroup),
     Rule(open_event, {EINVAL}, unsupported_event,
-         "the kernel refuses these settings: its PMU may be unable to filter",
+         "the kernel refuses these settings: the PMU may not support filtering",
          "try it without modifiers", is_filtered),
     Rule(open_event, {EINVAL}, unsupported_event, "the kernel refuses these settings",
-         "check the event's fields, and that its PMU counts for whole CPUs"),
+         "check the event's fields, and whether its PMU can count for whole CPUs"),
     Rule(open_event, {EBUSY}, pmu_busy, "another event has exclusive use of the PMU",
-         "end the program that holds it"),
-    Rule(open_event, {ENOSPC}, pmu_busy, "all slots for such events are taken",
-         "end other users, or open fewer"),
-    Rule(open_event, {E2BIG}, unsupported_event, "this kernel is older than the event's settings",
-         "use a later kernel, or another event"),
+         "stop the program that holds it"),
+    Rule(open_event, {ENOSPC}, pmu_busy, "all slots for such events are in use",
+         "stop other users, or open fewer"),
+    Rule(open_event, {E2BIG}, unsupported_event, "this kernel is too old for the event's settings",
+         "use a newer kernel, or another event"),
     Rule(open_event, {ENOSYS}, unsupported_event,
          "this kernel has no perf events (CONFIG_PERF_EVENTS)", "use a kernel that has them"),
 
-    Rule(open_device, {ENOENT, ENXIO, ENODEV}, no_module,
-         "the module perf_metagroup is not loaded, or its device is kept from this container",
-         load),
+    Rule(
+        open_device, {ENOENT, ENXIO, ENODEV}, no_module,
+        "the module perf_metagroup is not loaded, or its device is not available in this container",
+        load),
     Rule(open_device, {EPERM}, no_device_permission,
-         "the device controller of cgroups, as of a container, does not allow it",
-         "pass the container the device (--device /dev/perf_metagroup)"),
+         "the cgroup device controller, as used by containers, does not allow it",
+         "pass the device to the container (--device /dev/perf_metagroup)"),
     Rule(open_device, {EACCES}, no_device_permission, "no permission",
          "join the group perf_metagroup (usermod -aG perf_metagroup USER), or run as root"),
     Rule(open_device, {ENOTTY}, wrong_module,
@@ -178,80 +177,81 @@ constexpr std::array rules = {
          refused_as<PERF_METAGROUP_REASON_SIBLING>),
     Rule(use_device, {}, bad_descriptor, "it is bound to a task or to no CPU",
          "open it with pid -1 and a CPU", refused_as<PERF_METAGROUP_REASON_TASK>),
-    Rule(attach, {}, already_attached,
-         "its group is a member already, of this or another meta-group",
-         "detach it there, or open the group once more", refused_as<PERF_METAGROUP_REASON_BUSY>),
-    Rule(attach, {E2BIG}, too_many_members, "a meta-group can have {limit} members",
+    Rule(
+        attach, {}, already_attached, "its group is already a member of this or another meta-group",
+        "detach it there, or open the group a second time", refused_as<PERF_METAGROUP_REASON_BUSY>),
+    Rule(attach, {E2BIG}, too_many_members, "a meta-group can have at most {limit} members",
          "use fewer groups or CPUs", limit_known),
     Rule(attach, {E2BIG}, too_many_members, "the meta-group would exceed the module's limits",
          "use fewer groups or CPUs, or several meta-groups"),
     Rule(attach, {ENOSPC}, too_many_members,
          "all member numbers are used up, or the rings of its running stream are too small",
-         "open a new meta-group, or stop the stream and start it with larger rings"),
-    Rule(use_member, {ENOENT}, no_such_member, "the meta-group has no member of this number",
+         "open a new meta-group, or restart the stream with larger rings"),
+    Rule(use_member, {ENOENT}, no_such_member, "the meta-group has no member with this number",
          "use the numbers that ATTACH returned"),
-    Rule(use_member, {EINVAL}, other, "it is an event group, and its events are not the module's",
+    Rule(use_member, {EINVAL}, other,
+         "it is an event group, whose events were not opened by the module",
          "use the numbers that OPEN_SET or JOIN returned"),
-    Rule(set_mode, {EUSERS}, too_many_quiet, "there are too many quiet meta-groups already",
-         "close one, or do without"),
-    Rule(set_mode, {EINVAL}, wrong_module, "the loaded module is built without quiet mode",
-         "build it with QUIET=y, or do without"),
+    Rule(set_mode, {EUSERS}, too_many_quiet, "too many meta-groups are quiet already",
+         "close one, or do not use quiet mode"),
+    Rule(set_mode, {EINVAL}, wrong_module, "the loaded module was built without quiet mode",
+         "rebuild it with QUIET=y, or do not use quiet mode"),
     Rule(read_device, {ENOSPC}, buffer_too_small, "the buffer has only {bytes} bytes",
-         "see info() for the size needed"),
+         "see info() for the required size"),
     Rule(start_stream, {ENOTTY}, wrong_module,
-         "the loaded module is built without streams, or too old",
-         "build it with STREAM=y, or install a newer one"),
-    Rule(start_stream, {EBUSY}, stream_running, "a stream of this meta-group is running",
+         "the loaded module was built without streams, or is too old",
+         "rebuild it with STREAM=y, or install a newer one"),
+    Rule(start_stream, {EBUSY}, stream_running, "a stream of this meta-group is already running",
          "stop it first"),
-    Rule(start_stream, {EUSERS}, too_many_streams, "there are too many streams already",
+    Rule(start_stream, {EUSERS}, too_many_streams, "too many streams are running already",
          "stop one"),
     Rule(start_stream, {EPERM}, no_perf_permission,
-         "rings of {bytes} bytes for each CPU exceed the memory that this user may lock "
-         "(max_ring_kb of the module, and RLIMIT_MEMLOCK)",
+         "rings of {bytes} bytes per CPU exceed the memory that this user may lock (module "
+         "parameter max_ring_kb, and RLIMIT_MEMLOCK)",
          "make them smaller, raise one of the limits (ulimit -l), or run it as root"),
     Rule(start_stream, {ENOSPC}, buffer_too_small,
-         "a ring of {bytes} bytes does not hold the samples of one deadline", "make it larger"),
+         "a ring of {bytes} bytes cannot hold the samples of one deadline", "make it larger"),
     Rule(open_set, {}, no_set_permission,
-         "who opened it had more rights than this process, or was another user",
+         "it was opened by a more privileged process, or by another user",
          "open it in this process", refused_as<PERF_METAGROUP_REASON_PERMISSION, of_templates>),
     Rule(open_set, {EPERM}, no_set_permission, "the kernel is locked down",
-         "pass descriptors of perf_event_open(2)", refused_as<PERF_METAGROUP_REASON_PERMISSION>),
-    Rule(open_set, {}, no_set_permission, "this demands CAP_SYS_ADMIN",
-         "pass descriptors of perf_event_open(2), or run as root",
+         "pass descriptors from perf_event_open(2)", refused_as<PERF_METAGROUP_REASON_PERMISSION>),
+    Rule(open_set, {}, no_set_permission, "this requires CAP_SYS_ADMIN",
+         "pass descriptors from perf_event_open(2), or run as root",
          refused_as<PERF_METAGROUP_REASON_PERMISSION>),
-    Rule(open_set, {}, unsupported_event, "it samples, or its settings are not valid",
+    Rule(open_set, {}, unsupported_event, "it is a sampling event, or its settings are invalid",
          "count it in an event group", refused_as<PERF_METAGROUP_REASON_ATTR>),
-    Rule(open_set, {}, pmu_busy, "the PMU has no counter left: a set needs one for each event",
-         "use fewer events, end other users, or let event groups take turns",
+    Rule(open_set, {}, pmu_busy, "the PMU has no free counter: a set needs one for each event",
+         "use fewer events, stop other users, or use event groups, which can be multiplexed",
          refused_as<PERF_METAGROUP_REASON_NO_COUNTER>),
     Rule(open_set, {}, unsupported_event, "its PMU counts it on another CPU",
          "open it on the CPUs that the PMU names (cpumask)",
          refused_as<PERF_METAGROUP_REASON_OTHER_CPU>),
-    Rule(open_set, {ENODEV}, cpu_offline, "the CPU is not online, or none is",
+    Rule(open_set, {ENODEV}, cpu_offline, "the CPU is offline, or all of them are",
          "leave it out, or bring it online"),
     Rule(open_set, {E2BIG}, too_many_members,
-         "the limits of a meta-group, or of the user (max_set_events), would be exceeded",
+         "this exceeds the limit of the meta-group, or of the user (max_set_events)",
          "use fewer events or CPUs"),
     Rule(open_set, {ENOTTY}, wrong_module, without_sets, with_sets),
     Rule(join, {ENOTTY}, wrong_module, without_sets, with_sets),
     Rule(publish, {ENOTTY}, wrong_module, without_sets, with_sets),
     Rule(unpublish, {ENOTTY}, wrong_module, without_sets, with_sets),
-    Rule(join, {ENOENT}, no_such_set, "there is no such set", "{similar}"),
-    Rule(unpublish, {ENOENT}, no_such_set, "there is no such set", "{similar}"),
+    Rule(join, {ENOENT}, no_such_set, "no such set", "{similar}"),
+    Rule(unpublish, {ENOENT}, no_such_set, "no such set", "{similar}"),
     Rule(join, {EACCES}, no_set_permission, "its mode does not allow it",
          "join its group (usermod -aG GROUP USER); \"metagroup set show\" names it"),
     Rule(unpublish, {EACCES}, no_set_permission, "it belongs to another user",
          "run as its owner or root"),
     Rule(publish, {EPERM}, no_set_permission,
-         "a name demands CAP_PERFMON, and a group that the user belongs to",
+         "this requires CAP_PERFMON, and a group that the user belongs to",
          "run as root, or choose another group"),
-    Rule(publish, {EEXIST}, set_exists, "there is such a set already",
+    Rule(publish, {EEXIST}, set_exists, "a set with this name already exists",
          "remove it, or choose another name"),
-    Rule(publish, {ENOSPC}, too_many_sets, "there are too many names already",
-         "remove one, or raise the parameter max_names of the module"),
+    Rule(publish, {ENOSPC}, too_many_sets, "too many sets are published already",
+         "remove one, or raise the module parameter max_names"),
     Rule(join, {EINVAL}, bad_set_name, bad_name, name_rule),
     Rule(unpublish, {EINVAL}, bad_set_name, bad_name, name_rule),
-    Rule(publish, {EINVAL}, bad_set_name, "it is no name or mode of a set, or there are no sets",
+    Rule(publish, {EINVAL}, bad_set_name, "invalid set name or mode, or the meta-group has no sets",
          name_rule),
     Rule(map_ring, {EPERM}, no_perf_permission,
          "a ring of {bytes} bytes exceeds the memory that this user may lock",
@@ -261,31 +261,30 @@ constexpr std::array rules = {
     Rule(use_device, {ENOTTY}, wrong_module,
          "the file is not the device of the module perf_metagroup, or the module is too old",
          "open " PERF_METAGROUP_DEVICE ", or install a newer module"),
-    Rule(choose_mode, {}, needs_module, "quiet sweeps and sweeps that skip CPUs need the module",
+    Rule(choose_mode, {}, needs_module, "quiet mode and skipping isolated CPUs require the module",
          "load the module (modprobe perf_metagroup), and choose another backend"),
-    Rule(choose_set, {}, needs_module, "only the module has sets",
+    Rule(choose_set, {}, needs_module, "sets require the module",
          "load the module (modprobe perf_metagroup), and choose another backend"),
 
     Rule(find_cgroups, {ENOENT}, no_cgroup, "no cgroups are mounted",
          "mount -t cgroup2 none /sys/fs/cgroup"),
-    Rule(open_cgroup, {EXDEV}, no_cgroup, "it is outside of the cgroups",
-         "name one below that directory; see systemd-cgls for what there is"),
+    Rule(open_cgroup, {EXDEV}, no_cgroup, "it is outside the cgroup file system",
+         "name one below that directory; systemd-cgls lists them"),
     Rule(open_cgroup, {ENOENT, ENOTDIR}, no_cgroup,
-         "it is a list, and all events are of one cgroup", "name one, and count once for each",
-         is_list),
-    Rule(open_cgroup, {ENOENT, ENOTDIR}, no_cgroup, "there is no such directory",
-         "see systemd-cgls for what there is"),
+         "it is a list, but all events are counted for one cgroup",
+         "name one, and run once for each", is_list),
+    Rule(open_cgroup, {ENOENT, ENOTDIR}, no_cgroup, "no such directory",
+         "systemd-cgls lists the cgroups"),
     Rule(read_sysfs, {ENOENT}, no_sysfs, "sysfs is not mounted on /sys",
          "mount sysfs (mount -t sysfs nodev /sys)"),
-    Rule(read_tracefs, {EACCES, EPERM}, no_trace_permission, "tracefs is for root only",
+    Rule(read_tracefs, {EACCES, EPERM}, no_trace_permission, "only root can access tracefs",
          "run as root, or remount tracefs for your group (mount -o remount,gid=GROUP,mode=750)"),
 
-    Rule(any, {EMFILE}, too_many_files, "the process has no file descriptor left",
+    Rule(any, {EMFILE}, too_many_files, "the process is out of file descriptors",
          "raise the limit (ulimit -n)"),
-    Rule(any, {ENFILE}, too_many_files, "the system has no file descriptor left",
+    Rule(any, {ENFILE}, too_many_files, "the system is out of file descriptors",
          "raise \"sysctl fs.file-max\""),
-    Rule(any, {ENOMEM}, no_memory, "the kernel has no memory left for it",
-         "use fewer events or CPUs"),
+    Rule(any, {ENOMEM}, no_memory, "the kernel is out of memory", "use fewer events or CPUs"),
 };
 
 bool matches(const Rule& rule, Call call, int error, const Circumstances& circumstances) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the attr of an event to a name that parse_events() reads.
+// Converts an event's attr to a name that parse_events() reads.
 #include <utility>
 
 #include "event_sources.hpp"
@@ -32,7 +32,7 @@ std::string letters_of(const perf_event_attr& attr) {
     return letters;
 }
 
-// The event of that text if it is the one that is looked for.
+// The event that `text` names, if it has this attr.
 std::optional<EventSpec> match(const std::string& text, const perf_event_attr& attr,
                                const SystemPaths& paths) {
     try {
@@ -57,7 +57,7 @@ std::optional<EventSpec> find_tracepoint(const perf_event_attr& attr, const Syst
     return std::nullopt;
 }
 
-// By its name, else by its numbers.
+// By its name, or otherwise by its numbers.
 std::optional<EventSpec> find_in_sysfs(const perf_event_attr& attr, const SystemPaths& paths) {
     std::optional<EventSpec> numbers;
     for (const std::string& pmu_name : SysfsPmu::names(paths)) {

@@ -27,7 +27,7 @@ std::optional<int> paranoid_level() {
     return level;
 }
 
-// True if there was something to raise.
+// True if the limit could be raised.
 bool raise_fd_limit() noexcept {
     rlimit limit{};
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max) return false;
@@ -35,7 +35,7 @@ bool raise_fd_limit() noexcept {
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-// Where the events of a group are opened.
+// Where to open the events of a group.
 struct Place {
     int cpu;
     int cgroup;  // -1: all tasks
@@ -76,7 +76,7 @@ detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, Place plac
                             std::uint64_t read_format) {
     perf_event_attr attr = spec.events[index].attr;
     attr.read_format = read_format;
-    // The leader alone switches its group on and off; it starts when all are there.
+    // Only the leader is disabled: it starts and stops the whole group.
     attr.disabled = index == 0 ? 1 : 0;
     attr.inherit = 0;
     const unsigned long flags =
@@ -98,7 +98,7 @@ EventGroup EventGroup::open(const GroupSpec& spec, int cpu, std::uint64_t read_f
     if ((read_format & ~ReadFormat::all) != 0)
         throw std::invalid_argument(detail::format(
             "read format {:#x} has unknown bits: use those of ReadFormat", read_format));
-    // The kernel would read -1 as "any CPU", which is not what a meta-group is made of.
+    // The kernel takes -1 as "any CPU", which a meta-group cannot use.
     if (cpu < 0) throw std::invalid_argument(detail::format("CPU number {} is negative", cpu));
     EventGroup group;
     group.cpu_ = cpu;
@@ -172,7 +172,7 @@ std::vector<GroupSpec> divide_weak(std::vector<GroupSpec> groups) {
     std::vector<GroupSpec> divided;
     for (GroupSpec& group : groups) {
         if (!group.weak() || can_count(group)) {
-            std::erase(group.modifiers, 'W');  // has been tried
+            std::erase(group.modifiers, 'W');  // already tested
             divided.push_back(std::move(group));
             continue;
         }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The letters behind an event or a group.
+// The modifier letters after an event or a group.
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -29,7 +29,7 @@ constexpr char bpf = 'b';
 constexpr unsigned max_precise = 3;
 
 constexpr std::string_view explanation =
-    "write some of: u user, k kernel, h hypervisor, G guest, H host, I not while idle, p precise, "
+    "use: u user, k kernel, h hypervisor, G guest, H host, I not while idle, p precise, "
     "P most precise, D pinned, e exclusive, S all counts in a sample, W weak group";
 
 const Letter* find(char letter) noexcept {
@@ -44,7 +44,7 @@ const Letter* find(char letter) noexcept {
 }  // namespace
 
 std::string with_modifiers(std::string name, std::string_view letters) {
-    constexpr std::string_view of_groups = "DeSWb";  // they change no count
+    constexpr std::string_view of_groups = "DeSWb";  // do not affect counts
     const std::size_t end = std::min(name.find(" ["), name.size());
     std::size_t own = name.find_last_of(":/", end == 0 ? 0 : end - 1);
     own = own == name.npos ? end : own + 1;
@@ -68,14 +68,14 @@ bool looks_like_modifiers(std::string_view text) noexcept {
 
 Modifiers parse_modifiers(std::string_view text, std::size_t offset) {
     Modifiers modifiers;
-    if (text.empty()) refuse(offset, "modifiers are missing behind ':'", explanation);
+    if (text.empty()) refuse(offset, "modifiers are missing after ':'", explanation);
     for (const char letter : text) {
         const Letter* const known = find(letter);
         if (letter == precise) {
             if (++modifiers.precise > max_precise)
-                refuse(offset, "more than 3 modifiers 'p'", "write \"ppp\" at most");
+                refuse(offset, "more than 3 modifiers 'p'", "use at most \"ppp\"");
         } else if (letter == bpf) {
-            refuse(offset, "modifier 'b' counts by BPF programs of perf",
+            refuse(offset, "modifier 'b' counts with perf's BPF programs",
                    "remove it: a set of events shares its counters with other sets");
         } else if (known == nullptr) {
             refuse(offset, detail::format("unknown modifier '{}' in \"{}\"", letter, text),
@@ -90,7 +90,7 @@ Modifiers parse_modifiers(std::string_view text, std::size_t offset) {
 
 namespace {
 
-// Of the CPU's own PMU; 0 if it has no precise events.
+// The highest precise_ip of the CPU's own PMU; 0 if it has no precise events.
 unsigned max_precision(const SystemPaths& paths) {
     const std::string text = read_file(paths.pmus + "/cpu/caps/max_precise").value_or("");
     unsigned level = 0;
@@ -115,7 +115,7 @@ void apply_modifiers(const Modifiers& modifiers, const SystemPaths& paths, perf_
         if (modifiers.guest) attr.exclude_guest = 0;
         if (modifiers.host) attr.exclude_host = 0;
     } else if (precision > 0 && attr.exclude_host == 0) {
-        // Precise samples of a guest would need its memory.
+        // Precise samples of a guest would require access to its memory.
         attr.exclude_guest = 1;
     }
     if (modifiers.not_idle) attr.exclude_idle = 1;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The events that a word names.
+// Resolves a word to the events that it names.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr auto npos = std::string_view::npos;
 
-/// One event as it is written: `head:tail`.
+/// One event as written: `head:tail`.
 struct Word {
     Word(std::string_view written, const SystemPaths& system)
         : text(written),
@@ -31,7 +31,7 @@ struct Word {
     std::string_view text;
     std::size_t colon;  ///< npos if there is none
     std::string_view head;
-    std::string_view tail;  ///< behind the first colon
+    std::string_view tail;  ///< after the first colon
     const SystemPaths& paths;
 
     [[nodiscard]] EventSpec spec(std::uint32_t type = 0, std::uint64_t config = 0) const {
@@ -42,17 +42,17 @@ struct Word {
         spec.attr.config = config;
         return spec;
     }
-    /// With the modifiers from `offset` to the end.
+    /// Applies the modifiers from `offset` to the end.
     [[nodiscard]] EventSpec modified(EventSpec spec, std::size_t offset) const {
         apply_modifiers(parse_modifiers(text.substr(offset), offset), paths, spec.attr);
         return spec;
     }
-    /// A name of perf, or a raw event: `tail` can only be modifiers.
+    /// A perf name or a raw event: `tail` can only be modifiers.
     [[nodiscard]] std::optional<EventSpec> simple() const {
         if (const GenericEvent* const event = find_generic_event(head))
             return spec(event->type, event->config);
         if (head == "duration_time") {
-            // The clock of one CPU, which runs as that of the others.
+            // The clock of one CPU; all run alike.
             EventSpec clock = spec(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
             clock.unit = "ns";
             clock.on_one_cpu = true;
@@ -66,7 +66,7 @@ struct Word {
         return !head.empty() && !tail.empty() && !tail.starts_with(':') &&
                !looks_like_modifiers(tail);
     }
-    /// Where modifiers begin that may follow a name of libpfm4; npos if there are none.
+    /// Where modifiers after a libpfm4 name begin; npos if there are none.
     [[nodiscard]] std::size_t modifiers_of_pfm() const {
         const std::size_t last = text.rfind(':');
         const bool modifiers = last != npos && last > 0 && text[last - 1] != ':' &&
@@ -85,7 +85,7 @@ struct Word {
         if (error == std::errc::result_out_of_range)
             throw SpecError(
                 0, {Cause::syntax, detail::format("raw event \"{}\" has more than 64 bits", head),
-                    "write 16 hexadecimal digits at most"});
+                    "use at most 16 hexadecimal digits"});
         if (error != std::errc{} || end != last) return std::nullopt;
         return config;
     }
@@ -101,7 +101,7 @@ bool fits(const std::string& name, std::string_view pattern) {
     return ::fnmatch(std::string(pattern).c_str(), name.c_str(), 0) == 0;
 }
 
-// As perf: uncore_imc and imc are all of uncore_imc, uncore_imc_0, uncore_imc_1...
+// As in perf, uncore_imc and imc stand for uncore_imc, uncore_imc_0, uncore_imc_1...
 std::vector<std::string> matching_pmus(std::string_view pattern, const SystemPaths& paths) {
     constexpr std::string_view uncore = "uncore_";
     const auto numbered = [&](std::string_view name) {
@@ -170,7 +170,7 @@ Result simple_event(const Word& word) {
     return {word.modified(*spec, word.colon + 1)};
 }
 
-// tsc: an event of any PMU that has one of this name.
+// tsc: an event of that name in any PMU.
 Result sysfs_alias(const Word& word) {
     if (!is_file_name(word.head) || (word.colon != npos && !looks_like_modifiers(word.tail)))
         return {};
@@ -188,7 +188,7 @@ Result sysfs_alias(const Word& word) {
     return specs;
 }
 
-// Names that perf has and that cannot be counted.
+// perf's names that cannot be counted here.
 Result event_of_perf(const Word& word) {
     constexpr std::array<std::string_view, 11> facts = {
         "core_wide",    "has_pmem", "num_cores", "num_cpus",   "num_cpus_online", "num_dies",
@@ -198,22 +198,24 @@ Result event_of_perf(const Word& word) {
                             detail::format("\"{}\" {}", word.text, reason), std::string(remedy)});
     };
     if (word.text == "user_time" || word.text == "system_time")
-        refuse("is a time of the command that perf runs, and CPUs are counted here",
-               "count cpu-clock, or run the command by time(1)");
+        refuse("is measured by perf for the command that it runs, not for CPUs",
+               "count cpu-clock, or use time(1)");
     if (std::ranges::find(facts, word.text) != facts.end())
-        refuse("is a fact about the machine, and no event", "see \"metagroup info\"");
+        refuse("is a property of the machine, not an event", "see \"metagroup info\"");
     if (word.head == "ftrace" && !has_wildcards(word.tail)) {
         try {
             const auto name = word.tail.substr(0, word.tail.find(':'));
             static_cast<void>(tracepoint_id(word.head, name, word.paths));
         } catch (const SpecError&) {
-            refuse("is a record of a tracer, and not counted", "use trace-cmd(1)");
+            refuse("is a record of a tracer and cannot be counted", "use trace-cmd(1)");
         }
     }
     if (word.head.starts_with("sdt_") && !is_tracepoint_system(word.head, word.paths))
-        refuse("is a place in a program, and no tracepoint yet", "add it by perf probe");
+        refuse("is a probe point in a program and not yet a tracepoint",
+               "add it with \"perf probe\"");
     if (word.head == "mem")
-        refuse("is a hardware breakpoint, which is for a task", "count it by perf stat -p");
+        refuse("is a hardware breakpoint, which is counted per task",
+               "count it with \"perf stat -p\"");
     return {};
 }
 
@@ -248,7 +250,7 @@ Result tracepoint_of_known_system(const Word& word) {
 // RETIRED_INSTRUCTIONS:u, pmu::EVENT:MASK:u=1:k=0
 Result pfm_event(const Word& word) {
     EventSpec spec = word.spec();
-    // The whole word first, since libpfm4 has modifiers of its own; then without perf's.
+    // First the whole word, since libpfm4 has its own modifiers; then without those of perf.
     if (pfm_encode(word.text, spec.attr).status != PfmStatus::ok) {
         const std::size_t modifiers = word.modifiers_of_pfm();
         if (modifiers == npos ||
@@ -261,7 +263,7 @@ Result pfm_event(const Word& word) {
     return {spec};
 }
 
-// cycles:x. Modifiers with '=' are those of libpfm4.
+// cycles:x. Modifiers with '=' belong to libpfm4.
 Result wrong_modifiers(const Word& word) {
     if (word.tail.find('=') != npos) return {};
     const auto spec = word.simple();
@@ -282,18 +284,17 @@ Result wrong_pfm_event(const Word& word) {
     return {};
 }
 
-// Each returns events, or none if the word is not written as one of its kind. The first that
-// returns some counts.
+// Each returns events, or none if the word is not of its kind. The first non-empty result is used.
 constexpr std::array<Result (*)(const Word&), 10> resolvers = {
     sysfs_event,
     simple_event,
     sysfs_alias,
     event_of_perf,
     matching_tracepoints,
-    // libpfm4 has tracepoints as well, but does not take modifiers for them.
+    // libpfm4 has tracepoints as well, but accepts no modifiers for them.
     tracepoint_of_known_system,
     pfm_event,
-    // No source has the event. The following throw the error that explains most.
+    // No source has the event. The rest throw the most specific error.
     wrong_modifiers,
     wrong_pfm_event,
     tracepoint,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Events of perf itself, of libpfm4 and of tracefs.
-#include "event_sources.hpp"  // brings linux/perf_event.h: libpfm4 has a copy of its own otherwise
+// Events from perf itself, libpfm4 and tracefs.
+#include "event_sources.hpp"  // includes linux/perf_event.h before libpfm4 uses its own copy
 
 #include <perfmon/pfmlib_perf_event.h>
 
@@ -19,11 +19,11 @@ namespace {
 struct Entry {
     std::string_view name;
     std::uint64_t config;
-    std::string_view description;  // of a cache: its name in full
+    std::string_view description;  // for a cache: its full name
 };
 
 constexpr std::array hardware = {
-    Entry{"cycles", PERF_COUNT_HW_CPU_CYCLES, "CPU cycles; their length follows the frequency"},
+    Entry{"cycles", PERF_COUNT_HW_CPU_CYCLES, "CPU cycles, affected by frequency scaling"},
     Entry{"cpu-cycles", PERF_COUNT_HW_CPU_CYCLES, "the same as cycles"},
     Entry{"instructions", PERF_COUNT_HW_INSTRUCTIONS, "instructions retired"},
     Entry{"cache-references", PERF_COUNT_HW_CACHE_REFERENCES,
@@ -32,15 +32,14 @@ constexpr std::array hardware = {
           "misses of the last-level cache, on most CPUs"},
     Entry{"branches", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "branch instructions retired"},
     Entry{"branch-instructions", PERF_COUNT_HW_BRANCH_INSTRUCTIONS, "the same as branches"},
-    Entry{"branch-misses", PERF_COUNT_HW_BRANCH_MISSES, "branches predicted wrong"},
-    Entry{"bus-cycles", PERF_COUNT_HW_BUS_CYCLES,
-          "cycles of the bus; their length is fixed on most CPUs"},
+    Entry{"branch-misses", PERF_COUNT_HW_BRANCH_MISSES, "mispredicted branches"},
+    Entry{"bus-cycles", PERF_COUNT_HW_BUS_CYCLES, "bus cycles, at a fixed frequency on most CPUs"},
     Entry{"stalled-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
-          "cycles without an instruction from the front end: fetch and decode"},
+          "cycles stalled in the front end: fetch and decode"},
     Entry{"idle-cycles-frontend", PERF_COUNT_HW_STALLED_CYCLES_FRONTEND,
           "the same as stalled-cycles-frontend"},
     Entry{"stalled-cycles-backend", PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
-          "cycles in which the back end, the execution units, took none"},
+          "cycles stalled in the back end: execution"},
     Entry{"idle-cycles-backend", PERF_COUNT_HW_STALLED_CYCLES_BACKEND,
           "the same as stalled-cycles-backend"},
     Entry{"ref-cycles", PERF_COUNT_HW_REF_CPU_CYCLES,
@@ -51,21 +50,21 @@ constexpr std::uint64_t cgroup_switches = 11;  // newer than some kernel headers
 
 constexpr std::array software = {
     Entry{"cpu-clock", PERF_COUNT_SW_CPU_CLOCK,
-          "nanoseconds by the high-resolution timer of each CPU"},
+          "nanoseconds, by a high-resolution timer on each CPU"},
     Entry{"task-clock", PERF_COUNT_SW_TASK_CLOCK,
-          "nanoseconds in which the event was on its CPU; system wide as cpu-clock"},
+          "nanoseconds during which the task ran; system-wide the same as cpu-clock"},
     Entry{"page-faults", PERF_COUNT_SW_PAGE_FAULTS, "page faults"},
     Entry{"faults", PERF_COUNT_SW_PAGE_FAULTS, "the same as page-faults"},
-    Entry{"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN, "page faults that took no I/O"},
-    Entry{"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ, "page faults that took I/O"},
+    Entry{"minor-faults", PERF_COUNT_SW_PAGE_FAULTS_MIN, "page faults without I/O"},
+    Entry{"major-faults", PERF_COUNT_SW_PAGE_FAULTS_MAJ, "page faults with I/O"},
     Entry{"context-switches", PERF_COUNT_SW_CONTEXT_SWITCHES, "switches from one task to another"},
     Entry{"cs", PERF_COUNT_SW_CONTEXT_SWITCHES, "the same as context-switches"},
     Entry{"cpu-migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "moves of tasks to another CPU"},
     Entry{"migrations", PERF_COUNT_SW_CPU_MIGRATIONS, "the same as cpu-migrations"},
     Entry{"alignment-faults", PERF_COUNT_SW_ALIGNMENT_FAULTS,
-          "unaligned accesses that the kernel fixed up; none on x86"},
+          "unaligned accesses fixed up by the kernel; none on x86"},
     Entry{"emulation-faults", PERF_COUNT_SW_EMULATION_FAULTS,
-          "instructions that the kernel emulated"},
+          "instructions emulated by the kernel"},
     Entry{"dummy", PERF_COUNT_SW_DUMMY, "counts nothing; a placeholder"},
     Entry{"bpf-output", PERF_COUNT_SW_BPF_OUTPUT,
           "output of BPF programs; counts nothing by itself"},
@@ -77,10 +76,10 @@ constexpr std::array caches = {
     Entry{"L1-dcache", PERF_COUNT_HW_CACHE_L1D, "L1 data cache"},
     Entry{"L1-icache", PERF_COUNT_HW_CACHE_L1I, "L1 instruction cache"},
     Entry{"LLC", PERF_COUNT_HW_CACHE_LL, "last-level cache"},
-    Entry{"dTLB", PERF_COUNT_HW_CACHE_DTLB, "TLB for data"},
-    Entry{"iTLB", PERF_COUNT_HW_CACHE_ITLB, "TLB for instructions"},
+    Entry{"dTLB", PERF_COUNT_HW_CACHE_DTLB, "data TLB"},
+    Entry{"iTLB", PERF_COUNT_HW_CACHE_ITLB, "instruction TLB"},
     Entry{"branch", PERF_COUNT_HW_CACHE_BPU, "branch predictor"},
-    Entry{"node", PERF_COUNT_HW_CACHE_NODE, "local memory of the node"},
+    Entry{"node", PERF_COUNT_HW_CACHE_NODE, "local memory node"},
 };
 
 struct CacheResult {
@@ -138,7 +137,7 @@ const GenericEvent* find_generic_event(std::string_view name) {
 
 namespace {
 
-// libpfm4 keeps global tables. They are not freed: the process may have other users of them.
+// libpfm4 has global tables. They are not freed: other code in the process may use them.
 bool initialized() {
     static const bool done = pfm_initialize() == PFM_SUCCESS;
     return done;
@@ -148,7 +147,7 @@ std::string or_empty(const char* text) {
     return text == nullptr ? "" : text;
 }
 
-// The modifiers among the attributes are left out.
+// Skips the attributes that are modifiers.
 std::vector<PfmEvent> unit_masks(const std::string& event) {
     std::vector<PfmEvent> masks;
     const int index = pfm_find_event(event.c_str());
@@ -187,7 +186,7 @@ Diagnosis refusal(std::string_view event, int error) {
         remedy += (i > 0 ? ", " : remedy.empty() ? "unit masks: " : " unit masks: ") + masks[i];
     if (masks.size() > most) remedy += ", ...";
     return {Cause::unknown_event,
-            detail::format("libpfm4 knows event \"{}\", but refuses \"{}\": {}", base, event,
+            detail::format("libpfm4 knows event \"{}\", but rejects \"{}\": {}", base, event,
                            pfm_strerror(error)),
             std::move(remedy)};
 }
@@ -210,7 +209,7 @@ PfmResult pfm_encode(std::string_view event, perf_event_attr& attr) {
         return {PfmStatus::refused,
                 {Cause::syntax, "periods, frequencies and CPUs are not part of an event here",
                  "remove \"period=\", \"freq=\" and \"cpu=\""}};
-    // libpfm4 excludes guests by default, perf does not. Only what is written filters.
+    // libpfm4 excludes guests by default, perf does not. Only explicit modifiers filter.
     if (text.find(":mg") == std::string::npos && text.find(":mh") == std::string::npos) {
         encoded.exclude_guest = 0;
         encoded.exclude_host = 0;
@@ -276,7 +275,7 @@ bool is_tracepoint_system(std::string_view system, const SystemPaths& paths) {
 std::uint64_t tracepoint_id(std::string_view system, std::string_view name,
                             const SystemPaths& paths) {
     if (is_file_name(system) && is_file_name(name)) {
-        // Opened by name: a directory may be searchable and not readable.
+        // Opened by name: the directory may be searchable but not readable.
         for (const std::string& root : paths.tracefs) {
             const auto text = read_file(detail::format("{}/events/{}/{}/id", root, system, name),
                                         Call::read_tracefs);
@@ -290,13 +289,12 @@ std::uint64_t tracepoint_id(std::string_view system, std::string_view name,
     const std::string full = detail::format("{}:{}", system, name);
     const std::vector<std::string> names = tracepoint_names(paths);
     if (names.empty())
-        throw SpecError(
-            0, {Cause::unknown_event,
-                detail::format("unknown event \"{}\"; if it is a tracepoint, it cannot be looked "
-                               "up: tracefs is not mounted or not readable",
-                               full),
-                "mount tracefs (mount -t tracefs nodev /sys/kernel/tracing), and be root or of the "
-                "group that it is mounted for (gid=)"});
+        throw SpecError(0, {Cause::unknown_event,
+                            detail::format("unknown event \"{}\"; if it is a tracepoint, it cannot "
+                                           "be looked up: tracefs is not mounted or not readable",
+                                           full),
+                            "mount tracefs (mount -t tracefs nodev /sys/kernel/tracing), and run "
+                            "as root or in the group of the mount (gid=)"});
     throw SpecError(0, {Cause::unknown_event, detail::format("unknown event \"{}\"", full),
                         did_you_mean(full, names, see_list)});
 }
@@ -308,8 +306,8 @@ std::vector<std::string> tracepoint_names(const SystemPaths& paths) {
         for (const std::string& system : list_directory(events)) {
             for (const std::string& name :
                  list_directory(detail::format("{}/{}", events, system))) {
-                // Control files have no id, nor have the events of ftrace itself, which perf
-                // cannot open.
+                // Control files have no id, and neither do ftrace's own events, which perf cannot
+                // open.
                 std::error_code ignored;
                 if (std::filesystem::exists(detail::format("{}/{}/{}/id", events, system, name),
                                             ignored))

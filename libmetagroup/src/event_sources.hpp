@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The steps of parse_events(), and where the names of events come from: perf itself, PMUs in sysfs,
-// libpfm4 and tracefs.
+// The steps of parse_events() and the sources of event names: perf itself, PMUs in sysfs, libpfm4
+// and tracefs.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -21,23 +21,23 @@
 
 namespace metagroup::detail {
 
-inline constexpr const char* see_list = "see \"metagroup list\" for what there is";
+inline constexpr const char* see_list = "see \"metagroup list\" for the available events";
 
-/// parse_events() of a system that tests can choose.
+/// parse_events() with a system that tests can replace.
 std::vector<GroupSpec> parse_events(std::string_view text, const SystemPaths& paths);
 
-/// describe_event() of a system that tests can choose.
+/// describe_event() with a system that tests can replace.
 EventSpec describe_event(const perf_event_attr& attr, const SystemPaths& paths);
 
-/// The events that a word names, modifiers included: several if it has wildcards or names events of
-/// several PMUs. Throws SpecError, counted from the word's start.
+/// The events that a word names, with modifiers: several if it has wildcards or names events of
+/// several PMUs. Throws SpecError, with the offset in the word.
 std::vector<EventSpec> resolve_event(std::string_view word, const SystemPaths& paths);
 
-/// The first character of `stops` that is not between quotes, from `from` on; the size if there is
-/// none. Throws SpecError, counted from the text's start, if a quote is not closed.
+/// The position of the first unquoted character of `stops` at or after `from`; the size if there is
+/// none. Throws SpecError, with the offset in the text, if a quote is not closed.
 std::size_t find_unquoted(std::string_view text, std::size_t from, std::string_view stops);
 
-/// The modifiers behind an event or a group: `ukp`.
+/// The modifiers after an event or a group: `ukp`.
 struct Modifiers {
     bool user = false;
     bool kernel = false;
@@ -48,31 +48,31 @@ struct Modifiers {
     bool pinned = false;
     bool exclusive = false;
     bool most_precise = false;
-    bool group_read = false;  // samples have the counts of the group, which they have in any case
+    bool group_read = false;  // samples have the counts of the group, as they always do
     bool weak = false;
     unsigned precise = 0;
 };
 
-/// The name of an event with the letters of its group that say what is counted: `cycles:u`.
+/// The name of an event with those modifiers of its group that affect what is counted: `cycles:u`.
 std::string with_modifiers(std::string name, std::string_view letters);
 
-/// True if the text is made of modifier letters only, and not empty.
+/// True if the text is not empty and consists only of modifier letters.
 bool looks_like_modifiers(std::string_view text) noexcept;
 
-/// Reads the letters. Throws SpecError, counted from `offset`.
+/// Parses the letters. Throws SpecError, with an offset relative to `offset`.
 Modifiers parse_modifiers(std::string_view text, std::size_t offset);
 
-/// Applies them as perf does: the first of u, k, h excludes the others, and further ones, say of
-/// the group, add to them.
+/// Applies them as perf does: the first of u, k, h excludes the others; further ones, for example
+/// those of the group, add to it.
 void apply_modifiers(const Modifiers& modifiers, const SystemPaths& paths, perf_event_attr& attr);
 
-/// known_events() of a system that tests can choose.
+/// known_events() with a system that tests can replace.
 std::vector<KnownEvent> known_events(const SystemPaths& paths);
 
-/// All names that may have been meant, also those that are refused without a unit mask.
+/// All candidates for suggestions, including names that are rejected without a unit mask.
 std::vector<std::string> event_names(const SystemPaths& paths);
 
-/// An event by one of the names that perf gives to events of every machine: `cycles`, `faults`...
+/// An event that perf knows on every machine, under one of its names: `cycles`, `faults`...
 struct GenericEvent {
     std::string name;
     std::uint32_t type;
@@ -80,13 +80,13 @@ struct GenericEvent {
     std::string description;
 };
 
-/// All of them, aliases too; no name twice.
+/// All of them, including aliases; no duplicate names.
 const std::vector<GenericEvent>& generic_events();
 
-/// The one of that name; nullptr if there is none.
+/// The event of that name; nullptr if there is none.
 const GenericEvent* find_generic_event(std::string_view name);
 
-/// Where a field of a PMU's format/ puts its bits: `config1:0-7,32`.
+/// The bits of a field in a PMU's format/: `config1:0-7,32`.
 struct FormatField {
     unsigned config = 0;                                ///< 0: config, 1: config1, ...
     std::vector<std::pair<unsigned, unsigned>> ranges;  ///< first and last bit, in order
@@ -99,26 +99,25 @@ struct FormatField {
     [[nodiscard]] std::uint64_t mask() const noexcept { return scatter(~std::uint64_t{0}); }
 };
 
-/// Reads the text of a format file; nothing if it is none.
+/// Parses the text of a format file; no value if it is invalid.
 std::optional<FormatField> parse_format(std::string_view text);
 
 /// A PMU as sysfs describes it: type, format/ and events/.
 class SysfsPmu {
   public:
-    /// Nothing if there is no PMU of that name.
+    /// No value if there is no PMU of that name.
     static std::optional<SysfsPmu> find(const SystemPaths& paths, std::string_view name);
     /// All PMUs, sorted.
     static std::vector<std::string> names(const SystemPaths& paths);
-    /// The CPUs that events of that PMU type are counted on; nothing if on every CPU.
+    /// The CPUs that count events of that PMU type; no value if every CPU does.
     static std::optional<CpuList> cpus_of_type(const SystemPaths& paths, std::uint32_t type);
 
-    /// Fills in type, config, CPUs, scale and unit from the text between the slashes.
-    /// Throws SpecError, counted from `offset`.
+    /// Fills in type, config, CPUs, scale and unit from the text between the slashes. Throws
+    /// SpecError, with an offset relative to `offset`.
     void encode(std::string_view terms, std::size_t offset, EventSpec& spec) const;
-    /// Names under events/, sorted, without the files that only describe one.
+    /// Names under events/, sorted, without files that only describe an event.
     [[nodiscard]] std::vector<std::string> events() const;
-    /// The terms that the name of an event stands for, `event=0x3c`; empty if there is no such
-    /// event.
+    /// The terms behind an event name, `event=0x3c`; empty if there is no such event.
     [[nodiscard]] std::string definition(const std::string& event) const;
 
   private:
@@ -139,8 +138,8 @@ class SysfsPmu {
 
 enum class PfmStatus {
     ok,         ///< the attribute is filled in
-    not_found,  ///< no event of a PMU of this machine
-    refused,    ///< libpfm4 has the event, but not its unit masks or modifiers
+    not_found,  ///< not an event of this machine's PMUs
+    refused,    ///< libpfm4 has the event, but not these unit masks or modifiers
 };
 
 struct PfmResult {
@@ -148,7 +147,7 @@ struct PfmResult {
     Diagnosis diagnosis{};  ///< of PfmStatus::refused
 };
 
-/// Encodes an event of libpfm4 with its unit masks and libpfm4's own modifiers.
+/// Encodes a libpfm4 event with its unit masks and libpfm4's own modifiers.
 PfmResult pfm_encode(std::string_view event, perf_event_attr& attr);
 
 struct PfmEvent {
@@ -157,25 +156,24 @@ struct PfmEvent {
     std::string description;
 };
 
-/// All events of the PMUs of this machine. Some of them pfm_encode() refuses without a unit mask.
+/// All events of this machine's PMUs. pfm_encode() rejects some of them without a unit mask.
 std::vector<PfmEvent> pfm_events();
 
-/// The event itself and the event with each of its unit masks, if pfm_encode() takes them.
+/// The event itself and the event with each of its unit masks, as far as pfm_encode() accepts them.
 std::vector<PfmEvent> pfm_variants(const PfmEvent& event);
 
-/// The names that several PMUs have.
+/// The names that exist in several PMUs.
 std::set<std::string> shared_names(std::span<const PfmEvent> events);
 
 /// True if tracefs has tracepoints of that system; false if tracefs cannot be searched.
 bool is_tracepoint_system(std::string_view system, const SystemPaths& paths);
 
-/// The number of tracepoint `system:name`, for perf_event_attr.config.
-/// Throws SpecError at offset 0 if tracefs has no such tracepoint or is not there, Error if it
-/// cannot be read.
+/// The number of tracepoint `system:name`, for perf_event_attr.config. Throws SpecError at offset 0
+/// if tracefs is not mounted or has no such tracepoint, Error if it cannot be read.
 std::uint64_t tracepoint_id(std::string_view system, std::string_view name,
                             const SystemPaths& paths);
 
-/// All of them as `system:name`, sorted; none if tracefs cannot be read.
+/// All tracepoints as `system:name`, sorted; none if tracefs cannot be read.
 std::vector<std::string> tracepoint_names(const SystemPaths& paths);
 
 }  // namespace metagroup::detail

@@ -16,13 +16,13 @@ bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-// The grammar of lists and groups. resolve_event() gives an event its meaning.
+// Parses lists and groups. resolve_event() resolves each event.
 class EventSpecParser {
   public:
     EventSpecParser(std::string_view text, const detail::SystemPaths& paths)
         : text_(text), paths_(paths) {}
 
-    /// Throws SpecError, counted from the start of the text.
+    /// Throws SpecError, with the offset in the text.
     std::vector<GroupSpec> list() {
         std::vector<GroupSpec> groups;
         for (;;) {
@@ -56,7 +56,7 @@ class EventSpecParser {
         ++pos_;
     }
 
-    // Several if its events are of several PMUs: one group for each.
+    // Several groups if its events name several PMUs: one for each.
     std::vector<GroupSpec> group() {
         const std::size_t start = pos_++;
         std::vector<GroupSpec> groups(1);
@@ -88,10 +88,10 @@ class EventSpecParser {
                         return type_of(group.events[0]);
                     }))) {
             fail(place,
-                 detail::format("the group has events of several PMUs, and \"{}\" is not of "
-                                "the same",
-                                events[0].merged.empty() ? events[0].name : events[0].merged),
-                 "count it outside of the group");
+                 detail::format(
+                     "the group has events of several PMUs, but \"{}\" is not of the same PMUs",
+                     events[0].merged.empty() ? events[0].name : events[0].merged),
+                 "count it outside the group");
         }
         for (std::size_t i = 0; i < events.size(); ++i) {
             GroupSpec& group = groups[several ? i : 0];
@@ -101,7 +101,7 @@ class EventSpecParser {
     }
     static std::uint32_t type_of(const EventSpec& event) { return event.attr.type; }
 
-    // The kernel takes these of leaders only. Its EINVAL would not name the place.
+    // The kernel accepts these only on leaders. Its EINVAL would not name the position.
     static void check_sibling(const EventSpec& event, std::size_t place) {
         if (event.attr.pinned == 0 && event.attr.exclusive == 0) return;
         fail(place,
@@ -133,7 +133,7 @@ class EventSpecParser {
 
     std::vector<EventSpec> event(bool in_group) {
         constexpr std::string_view ends = " \t\n\r,}{/";
-        constexpr std::string_view ends_of_terms = " \t\n\r{/";  // they have commas
+        constexpr std::string_view ends_of_terms = " \t\n\r{/";  // terms contain commas
         const std::size_t start = pos_;
         std::size_t slash = npos_;
         pos_ = std::min(text_.find_first_of(ends, start), text_.size());
@@ -150,8 +150,8 @@ class EventSpecParser {
             fail(pos_, "'{' inside an event", "write ',' before a group");
         }
         const std::string_view word = text_.substr(start, pos_ - start);
-        if (word.empty()) fail(start, "an event is missing here", "name one, or remove the ','");
-        // libpfm4 and system calls would cut the name off here.
+        if (word.empty()) fail(start, "an event is missing here", "add one, or remove the ','");
+        // libpfm4 and system calls would truncate the name here.
         if (const std::size_t nul = word.find('\0'); nul != npos_)
             fail(start + nul, "a NUL inside an event", "remove it");
         try {
@@ -180,7 +180,7 @@ std::string to_string(const GroupSpec& group) {
         if (!text.empty()) text += ',';
         text += event.name;
     }
-    // The others are part of the names.
+    // The other modifiers are part of the names.
     std::string letters = group.modifiers;
     std::erase_if(letters, [](char letter) {
         return std::string_view("DeSW").find(letter) == std::string_view::npos;

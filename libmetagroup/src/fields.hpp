@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A part of a file that is decoded field by field, never beyond its end.
+// Decodes part of a file field by field, never beyond its end.
 #pragma once
 
 #include <cerrno>
@@ -25,7 +25,7 @@ namespace metagroup::detail {
 
 class Fields {
   public:
-    /// The bytes at `offset` of the file.
+    /// The bytes at `offset` in the file.
     Fields(const std::string& file, std::uint64_t offset, std::span<const std::byte> bytes)
         : file_(&file), offset_(offset), bytes_(bytes) {}
 
@@ -33,7 +33,7 @@ class Fields {
 
     std::span<const std::byte> take(std::size_t size) {
         if (size > bytes_.size())
-            refuse(detail::format("{} bytes are left, {} are needed", bytes_.size(), size));
+            refuse(detail::format("{} bytes left, {} needed", bytes_.size(), size));
         const auto taken = bytes_.first(size);
         bytes_ = bytes_.subspan(size);
         offset_ += size;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Header-only, so that programs which link this library do not need fmt.
+// Header-only, so that programs that link this library do not need fmt.
 #define FMT_HEADER_ONLY
 #include "format.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// fmt::format() with fmt's code in one object: compiled into every file that uses it, it would take
+// fmt::format() with fmt's code in one object: compiling it in every file that uses it would take
 // two thirds of the build time.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace metagroup::detail {
 
 std::string vformat(fmt::string_view text, fmt::format_args arguments);
 
-/// fmt::format(). Call it with its namespace: std::format() may be found by its arguments.
+/// fmt::format(). Call it qualified: argument-dependent lookup may find std::format().
 template <typename... Arguments>
 std::string format(fmt::format_string<Arguments...> text, Arguments&&... arguments) {
     return detail::vformat(text, fmt::make_format_args(arguments...));

@@ -21,7 +21,7 @@ Interruption::~Interruption() {
 namespace detail {
 
 void interrupted() {
-    // Not in destructors while another exception is thrown.
+    // Not in a destructor during stack unwinding.
     if (current != nullptr && std::uncaught_exceptions() == 0) current();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The calls of linux/perf_metagroup.h and their arguments.
+// The ioctls of linux/perf_metagroup.h and their arguments.
 #pragma once
 
 #include <linux/types.h>
@@ -19,7 +19,7 @@ Argument sized() {
     return argument;
 }
 
-/// The ABI carries addresses as 64-bit numbers, so that 32-bit callers need no translation.
+/// The ABI passes addresses as 64-bit numbers, so that 32-bit callers need no translation.
 template <typename Pointer>
 __u64 address(Pointer* pointer) {
     return reinterpret_cast<std::uintptr_t>(pointer);

@@ -30,7 +30,7 @@ const char* pmu_of(const GenericEvent& event) {
     }
 }
 
-// Nothing if parse_events() refuses the name.
+// No value if parse_events() rejects the name.
 std::optional<EventSpec> parsed(const std::string& name, const SystemPaths& paths) {
     try {
         return parse_events(name, paths).front().events.front();
@@ -53,7 +53,7 @@ void add_sysfs(std::vector<KnownEvent>& events, const SystemPaths& paths) {
     }
 }
 
-// By pfm_encode() alone: the resolvers would take long for thousands of events.
+// Uses only pfm_encode(): the resolvers would be slow for thousands of events.
 void add_pfm(std::vector<KnownEvent>& events) {
     const std::vector<PfmEvent> all = pfm_events();
     const std::set<std::string> shared = shared_names(all);

@@ -8,7 +8,7 @@ namespace metagroup {
 
 LiveGroup LiveGroup::open(MetaGroup::Options options) {
     if (options.origin == Origin::set) options.follow = true;
-    // Pinned groups need the counters of the groups that reopen() closes.
+    // Pinned groups need the counters of the old groups, which reopen() closes first.
     options.start_disabled = true;
     LiveGroup live(std::move(options));
     live.start();
@@ -21,7 +21,7 @@ LiveGroup::LiveGroup(MetaGroup::Options options)
 }
 
 void LiveGroup::start() {
-    older_ = newer_ = Snapshot();  // of other members
+    older_ = newer_ = Snapshot();  // from other members
     group_.enable();
     group_.read(newer_);
     older_ = newer_;
@@ -41,7 +41,7 @@ CpuList LiveGroup::offline() const {
     return CpuList({gone.begin(), gone.end()});
 }
 
-// The module opens the events of sets anew by itself, soon after their CPU is online.
+// The module itself reopens the events of sets soon after their CPU comes online.
 void LiveGroup::find_problem(const CpuList& online) {
     for (std::size_t i = 0; i < newer_.size() && problem_.empty(); ++i)
         if (newer_[i].status() == Status::offline && online.contains(group_.members()[i].cpu))

@@ -28,7 +28,7 @@ std::uint64_t now(clockid_t clock) {
            static_cast<std::uint64_t>(time.tv_nsec);
 }
 
-// The value behind the first `name`, as in /proc/cpuinfo and meminfo; empty if there is none.
+// The value after the first `name`, as in /proc/cpuinfo and meminfo; empty if there is none.
 std::string value_in(std::string_view text, std::string_view name) {
     const std::size_t at = text.find(name);
     if (at == text.npos) return "";
@@ -44,7 +44,7 @@ std::uint64_t number(std::string_view text) {
     return value;
 }
 
-// The CPUs of each of the `parts` of places, in the order of their first CPU.
+// The CPUs of each of the `parts` of the machine, in the order of their first CPU.
 template <typename Part>
 void put_lists(Bytes& bytes, const std::vector<CpuPlace>& places, const Part& part) {
     std::vector<std::pair<CpuPlace, std::vector<int>>> lists;
@@ -60,7 +60,7 @@ void put_lists(Bytes& bytes, const std::vector<CpuPlace>& places, const Part& pa
         bytes.put_text(CpuList(cpus).to_string());
 }
 
-// Those at the begin of a recording, and of CPUs that were offline then, those at its end.
+// The topology at the start of a recording, or at its end for CPUs that were offline at the start.
 std::vector<CpuPlace> all_places(const std::vector<CpuPlace>& at_begin) {
     std::vector<CpuPlace> places = read_topology();
     places.resize(static_cast<std::size_t>(CpuList::possible().cpus().back()) + 1);
@@ -74,7 +74,7 @@ void describe_cpus(Features& features, const std::vector<CpuPlace>& places) {
     count.put(static_cast<std::uint32_t>(places.size()));
     count.put(static_cast<std::uint32_t>(CpuList::online().size()));
 
-    // -1 if the CPU was offline all the time, as perf writes it.
+    // -1 if the CPU was offline throughout, as perf writes it.
     Bytes& topology = features[Feature::cpu_topology];
     put_lists(topology, places, [](const CpuPlace& at) { return CpuPlace{.socket = at.socket}; });
     put_lists(topology, places, [](const CpuPlace& at) {
@@ -113,7 +113,7 @@ void describe_nodes(Features& features, const std::vector<CpuPlace>& places) {
     features[Feature::numa_topology].put(nodes.view());
 }
 
-// As perf has it: vendor, family, model and stepping, or the identification register of arm64.
+// As in perf: vendor, family, model and stepping, or the identification register on arm64.
 std::string cpuid(const std::string& info) {
     const std::string vendor = value_in(info, "vendor_id");
     if (!vendor.empty())
@@ -173,7 +173,7 @@ void describe_recording(Features& features, const RecordingWriter::Options& opti
         const auto members = std::ranges::count(options.events, i, &RecordedEvent::leader);
         if (members < 2) continue;
         ++group_count;
-        groups.put_text("");  // perf makes a name of those of the events
+        groups.put_text("");  // perf derives a name from those of the events
         groups.put(static_cast<std::uint32_t>(i));
         groups.put(static_cast<std::uint32_t>(members));
     }

@@ -15,14 +15,14 @@ namespace metagroup::detail::perf_data {
 
 using Features = std::map<Feature, Bytes>;
 
-// CLOCK_REALTIME and CLOCK_MONOTONIC at the same time.
+// CLOCK_REALTIME and CLOCK_MONOTONIC, read at the same time.
 struct ClockPair {
     std::uint64_t realtime;
     std::uint64_t monotonic;
 };
 ClockPair clocks_now();
 
-// Facts that cannot be found are left out. `at_begin` are the places at the begin of the recording.
+// Facts that cannot be found are omitted. `at_begin` is the topology at the start of the recording.
 void describe_machine(Features& features, const std::vector<CpuPlace>& at_begin);
 void describe_recording(Features& features, const RecordingWriter::Options& options,
                         const ClockPair& begin,

@@ -13,7 +13,7 @@
 namespace metagroup {
 namespace {
 
-// The kernel may write at any time: each field is read by one load.
+// The kernel may write at any time: read each field with a single load.
 const perf_metagroup_map& head(std::span<const std::byte> memory) noexcept {
     return *reinterpret_cast<const perf_metagroup_map*>(memory.data());
 }
@@ -60,7 +60,7 @@ void Mapping::unmap() noexcept {
     memory_ = {};
 }
 
-// If the snapshot grows before it is mapped, the mapping has moved() at once.
+// If the snapshot grows before it is mapped, moved() is true immediately.
 void Mapping::map() {
     perf_metagroup_info info{};
     info.size = sizeof(info);
@@ -78,7 +78,7 @@ bool Mapping::moved() const noexcept {
     return (load(head(memory_).flags) & PERF_METAGROUP_MAP_MOVED) != 0;
 }
 
-// The bytes of copy `version % 2`, of which a snapshot is the first part.
+// The memory of copy `version % 2`, which begins with a snapshot.
 std::span<const std::byte> Mapping::copy(std::uint32_t version) const noexcept {
     const std::uint64_t offset = load(head(memory_).offset[version % 2]);
     return std::span<const std::byte>(memory_).subspan(
@@ -101,7 +101,7 @@ void Mapping::update_index(const SnapshotView& view, std::uint32_t version) {
     if (layout_ != 0 && layout_ == view.header_.layout && index_.size() == view.size()) return;
     index_.resize(view.size());
     view.make_index(index_);
-    // As in read(): later sweeps may have written other frames there meanwhile.
+    // As in read(): later sweeps may have overwritten the frames meanwhile.
     std::atomic_thread_fence(std::memory_order_acquire);
     layout_ = load(head(memory_).version) == version ? view.header_.layout : 0;
 }
@@ -121,7 +121,7 @@ void Mapping::read(Snapshot& snapshot) {
             std::memcpy(snapshot.prepare(size).data(), from.data(), size);
         }
         // Pairs with the module's barrier after publishing: a reader that has seen a byte of the
-        // sweep after the next one sees the next one's version too.
+        // sweep after next also sees the version of the next one.
         std::atomic_thread_fence(std::memory_order_acquire);
         if (load(version) == before && !moved())
             return snapshot.commit(static_cast<std::size_t>(bytes));

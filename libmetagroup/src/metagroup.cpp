@@ -35,7 +35,7 @@ struct MetaGroup::State {
 
 namespace {
 
-// Of each package. A CPU whose package is not known is one by itself.
+// The first CPU of each package. A CPU whose package is unknown counts as a package of its own.
 CpuList first_of_packages(const CpuList& cpus) {
     const std::vector<CpuPlace> topology = read_topology();
     std::set<int> packages;
@@ -48,7 +48,7 @@ CpuList first_of_packages(const CpuList& cpus) {
     return CpuList(first);
 }
 
-// The CPUs of the list on which every event of the group can be counted.
+// The CPUs in the list that can count every event of the group.
 CpuList cpus_of(const GroupSpec& group, const CpuList& wanted) {
     CpuList cpus = wanted;
     for (const EventSpec& event : group.events) {
@@ -60,14 +60,14 @@ CpuList cpus_of(const GroupSpec& group, const CpuList& wanted) {
             throw Error(Cause::unsupported_event, EINVAL,
                         {detail::format("cannot count group {} on CPUs {}", to_string(group),
                                         wanted.to_string()),
-                         detail::format("event \"{}\" is counted on CPUs {} only", event.name,
+                         detail::format("event \"{}\" can be counted only on CPUs {}", event.name,
                                         event.cpus->to_string()),
                          "add one of them"});
     }
     return cpus;
 }
 
-// CPU by CPU, so that the records of one CPU stand together. `places` are the CPUs of each group.
+// CPU by CPU, so that the records of one CPU are adjacent. `places` has the CPUs of each group.
 std::vector<MetaGroup::Member> plan(std::span<const CpuList> places, const CpuList& cpus) {
     std::vector<MetaGroup::Member> members;
     for (const int cpu : cpus) {
@@ -78,7 +78,7 @@ std::vector<MetaGroup::Member> plan(std::span<const CpuList> places, const CpuLi
     return members;
 }
 
-// Nothing for Backend::per_fd.
+// No value for Backend::per_fd.
 std::optional<Device> open_device(const MetaGroup::Options& options, std::string& reason) {
     const bool of_module = options.origin == Origin::set || !options.set.empty();
     const bool needs_module =
@@ -94,7 +94,7 @@ std::optional<Device> open_device(const MetaGroup::Options& options, std::string
     }
     try {
         std::optional<Device> device = Device::open(options.device);
-        if (options.backend == Backend::automatic) reason = options.device + " is there";
+        if (options.backend == Backend::automatic) reason = options.device + " is available";
         return device;
     } catch (const Error& error) {
         if (needs_module) throw;
@@ -103,7 +103,7 @@ std::optional<Device> open_device(const MetaGroup::Options& options, std::string
     return std::nullopt;
 }
 
-// If no descriptor is left, the reader may release some.
+// The reader may be able to release descriptors if none is left.
 EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format, int cgroup,
                       detail::Reader& reader) {
     detail::interruption_point();
@@ -116,7 +116,7 @@ EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format,
     }
 }
 
-// A published set has these of its own.
+// A published set determines these options.
 void refuse_options_of_sets(const MetaGroup::Options& options) {
     const char* const refused = !options.groups.empty()                      ? "groups"
                                 : options.cpus                               ? "cpus"
@@ -144,13 +144,13 @@ std::string_view to_string(Origin origin) noexcept {
     return number < names.size() ? names[number] : "unknown";
 }
 
-// \return false if there are to be groups. They say themselves what is wrong with the events.
+// \return false to open groups instead; they report errors in the events.
 bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const CpuList> places,
                                  const Options& options) {
     if (options.origin == Origin::groups) return false;
     const bool wanted = options.origin == Origin::set;
     if (!wanted && !options.follow) {
-        origin_reason = "sets, which pin counters, are opened on request only";
+        origin_reason = "sets pin counters and are opened only on request";
         return false;
     }
     origin_reason = device ? detail::obstacle_to_sets(options, *device) : reason;
@@ -163,7 +163,7 @@ bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const 
     } catch (const Error& error) {
         if (wanted) throw;
         origin_reason = error.what();
-        device = Device::open(options.device);  // without what has been opened
+        device = Device::open(options.device);  // a new meta-group, without the sets opened so far
         return false;
     }
     origin = Origin::set;
@@ -172,12 +172,12 @@ bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const 
     return true;
 }
 
-// The reader of members that the device has.
+// Makes the reader for members that the device already has.
 void MetaGroup::State::use(Device device, const Options& options) {
     reader = detail::make_module_reader(std::move(device), options.mode, members.size());
     reader->finish();
     if (!options.start_disabled) return;
-    // They have counted since they were opened.
+    // They have been counting since they were opened.
     reader->disable();
     reader->reset();
 }
@@ -218,7 +218,7 @@ MetaGroup MetaGroup::open(const Options& options) {
         return MetaGroup(std::move(state));
     }
     if (options.origin == Origin::name)
-        throw std::invalid_argument("the name of a set to join is missing");
+        throw std::invalid_argument("Origin::name requires the name of a set");
     if (options.groups.empty())
         throw std::invalid_argument("a meta-group needs at least one event group");
     if (options.cpus && options.cpus->empty())
@@ -293,7 +293,7 @@ std::string MetaGroup::problem(std::size_t i) const {
                                  ? detail::format("event \"{}\"", its[info.failed].name)
                                  : std::string("the events");
     return detail::diagnose(by_perf ? detail::Call::open_event : detail::Call::open_set, info.error,
-                            detail::format("cannot open {} anew on CPU {}", what, info.cpu),
+                            detail::format("cannot reopen {} on CPU {}", what, info.cpu),
                             {.cpu = info.cpu, .reason = info.reason})
         .what();
 }
@@ -315,7 +315,7 @@ std::size_t MetaGroup::snapshot_size() const noexcept {
     return state_->reader->snapshot_size();
 }
 
-// One at a time in both backends.
+// Both backends allow one at a time.
 std::shared_ptr<detail::Sampler> MetaGroup::start_sampler(const detail::SamplerOptions& options) {
     const auto before = state_->sampler.lock();
     if (before && before->running)

@@ -46,12 +46,13 @@ Diagnosis not_loaded(const std::string& but, std::string remedy) {
 Diagnosis missing_module(const std::string& release, const ModulePaths& paths) {
     if (exists(paths.loaded + "/perf_metagroup"))
         return {Cause::no_module,
-                "the module perf_metagroup is loaded, but its device is kept from this container",
-                "pass it the device (--device /dev/perf_metagroup)"};
+                "the module perf_metagroup is loaded, but its device is not available in this "
+                "container",
+                "pass the device to it (--device /dev/perf_metagroup)"};
     if (!exists(format("{}/{}", paths.installed, release)))
-        return not_loaded(", or its device is kept from this container",
-                          format("load the module on the host ({}), and pass the container its "
-                                 "device (--device /dev/perf_metagroup)",
+        return not_loaded(", or its device is not available in this container",
+                          format("load the module on the host ({}), and pass its device to the "
+                                 "container (--device /dev/perf_metagroup)",
                                  load_command));
     if (is_installed(release, paths)) {
         if (needs_signature(paths))
@@ -67,15 +68,16 @@ Diagnosis missing_module(const std::string& release, const ModulePaths& paths) {
         if (is_installed(other, paths)) others += (others.empty() ? "" : ", ") + other;
     if (!others.empty() || exists(paths.dkms + "/perf-metagroup"))
         return not_loaded(
-            others.empty()
-                ? format(", and not built for this kernel, {}", release)
-                : format(", and installed for {} only, not for this kernel, {}", others, release),
+            others.empty() ? format(", and is not built for this kernel, {}", release)
+                           : format(", and is installed for {} only, not for this kernel, {}",
+                                    others, release),
             format("install the headers of this kernel (linux-headers-{}), build the module (dkms "
                    "autoinstall), and load it ({})",
                    release, load_command));
-    return not_loaded(", and not installed", format("install it (the package perf-metagroup-dkms, "
-                                                    "or \"make dkms-install\"), and load it ({})",
-                                                    load_command));
+    return not_loaded(", and is not installed",
+                      format("install it (the package perf-metagroup-dkms, "
+                             "or \"make dkms-install\"), and load it ({})",
+                             load_command));
 }
 
 Diagnosis missing_module() {

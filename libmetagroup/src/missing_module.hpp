@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Why the module's device is not there.
+// Explains why the module's device is not available.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace metagroup::detail {
 
-/// Where modules and their sources are. Tests put a tree of their own here.
+/// Where modules and their sources are. Tests use their own tree.
 struct ModulePaths {
     std::string loaded = "/sys/module";
     std::string installed = "/lib/modules";
@@ -16,9 +16,9 @@ struct ModulePaths {
     std::string lockdown = "/sys/kernel/security/lockdown";
 };
 
-/// The reason, and the commands that mend it, on a kernel of this release (`uname -r`).
+/// The reason, and the commands to fix it, for a kernel of this release (`uname -r`).
 Diagnosis missing_module(const std::string& release, const ModulePaths& paths);
-/// On this machine.
+/// For the running kernel.
 Diagnosis missing_module();
 
 }  // namespace metagroup::detail

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Backend::module: the kernel sweeps, and one read(2) returns everything; its timers fill one ring
-// for each CPU.
+// Backend::module: the kernel sweeps, and one read(2) returns all counts; for streams, its timers
+// fill one ring per CPU.
 #include <fcntl.h>
 #include <sys/ioctl.h>
 
@@ -29,7 +29,7 @@ class ModuleSampler final : public Sampler {
     ~ModuleSampler() override {
         try {
             if (running) device_.stop_stream();
-        } catch (const std::exception&) {  // the stream ends with the last descriptor
+        } catch (const std::exception&) {  // closing the last descriptor ends the stream
         }
     }
 
@@ -44,7 +44,7 @@ class ModuleSampler final : public Sampler {
         common = true;
         polled.push_back({device_.fd(), 0, 0});
         describe(subject.groups);
-        std::set<int> cpus;  // not those of the subject: uncore events may have been moved
+        std::set<int> cpus;  // not from the subject: uncore events may have been moved
         for (std::size_t i = 0; i < subject.members.size(); ++i) {
             const MemberInfo info = device_.member(subject.members[i].number);
             numbers_.push_back(info.member);
@@ -58,7 +58,7 @@ class ModuleSampler final : public Sampler {
     }
 
     std::uint64_t stop() override {
-        // Rings that are not mapped end with the stream.
+        // Rings that are not mapped are freed with the stream.
         for (Origin& origin : origins)
             origin.seen = false;
         follow_members();
@@ -66,14 +66,14 @@ class ModuleSampler final : public Sampler {
         return device_.stop_stream();
     }
 
-    // The module makes a ring for the new CPU within some 10 ms.
+    // The module creates a ring for the new CPU within about 10 ms.
     void follow_members() override {
         for (Origin& origin : origins) {
             if (std::exchange(origin.seen, false)) continue;
             perf_metagroup_member member{};
             member.size = sizeof(member);
             member.member = numbers_[origin.index];
-            // Neither does a member that was detached have records, nor does this allocate.
+            // Fails for a detached member, which has no records. Does not allocate.
             if (uninterrupted([&] {
                     return ::ioctl(device_.fd(), PERF_METAGROUP_IOC_GET_MEMBER, &member);
                 }) == 0)
@@ -82,8 +82,8 @@ class ModuleSampler final : public Sampler {
     }
 
   private:
-    // Does nothing if it was mapped. CPUs that are offline, and those to which a member was moved
-    // just now, have no ring.
+    // Does nothing if already mapped. A CPU that is offline, or to which a member has just been
+    // moved, has no ring.
     void map(int cpu) {
         if (mapped_.contains(cpu)) return;
         try {
@@ -102,13 +102,13 @@ class ModuleSampler final : public Sampler {
 
     Device device_;
     perf_metagroup_stream stream_{};
-    std::vector<std::uint32_t> numbers_;  // of the members, by index
+    std::vector<std::uint32_t> numbers_;  // member numbers, by index
     std::set<int> mapped_;                // CPUs
 };
 
 std::shared_ptr<Sampler> start_module_sampler(const Device& device, const SamplerSubject& subject,
                                               const SamplerOptions& options) {
-    // Another descriptor of the same handle, so that the rings outlive the meta-group.
+    // A second descriptor of the same handle, so that the rings outlive the meta-group.
     const int fd = ::fcntl(device.fd(), F_DUPFD_CLOEXEC, 0);
     if (fd < 0) throw_error(Call::start_stream, errno, "cannot start a stream");
     auto sampler = std::make_shared<ModuleSampler>(fd);
@@ -149,7 +149,7 @@ class ModuleReader final : public Reader {
     }
 
     void read(Snapshot& snapshot, const CpuList* cpus) override {
-        // Sized by INFO, so that the first read fits.
+        // The size from INFO, so that the first read fits.
         if (snapshot.capacity() < size_) snapshot.prepare(size_);
         if (cpus == nullptr) return device_.read(snapshot);
         device_.read(snapshot, *cpus);
@@ -177,7 +177,7 @@ class ModuleReader final : public Reader {
     }
 
   private:
-    // Leaders whose descriptors are open at a time: the module keeps attached ones alive.
+    // How many leader descriptors are open at a time: the module keeps attached leaders alive.
     static constexpr std::size_t batch = 64;
 
     void attach() {
@@ -193,7 +193,7 @@ class ModuleReader final : public Reader {
 
     Device device_;
     std::optional<Mapping> mapping_;
-    // Kept for the siblings' descriptors: closing one takes its event out of the group.
+    // Keeps the siblings' descriptors: closing one removes its event from the group.
     std::vector<EventGroup> groups_;
     std::size_t attached_ = 0;
     std::uint32_t first_ = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Backend::per_fd: one read(2) per leader, framed as by the module; for streams each member once
-// more, as a group that a timer leads, with a ring of its own.
+// Backend::per_fd: one read(2) per leader, framed as by the module; for streams, each member is
+// opened again as a group led by a timer, with its own ring.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <unistd.h>
@@ -32,7 +32,7 @@ GroupSpec led_by_timer(GroupSpec group, const SamplerOptions& options) {
     timer.attr.watermark = 1;
     timer.attr.wakeup_watermark = static_cast<__u32>(options.watermark);
     timer.attr.write_backward = options.overwrite ? 1 : 0;
-    // These are a leader's.
+    // These belong to a leader.
     perf_event_attr& before = group.events.front().attr;
     timer.attr.pinned = before.pinned;
     timer.attr.exclusive = before.exclusive;
@@ -51,7 +51,7 @@ class PerFdSampler final : public Sampler {
   public:
     PerFdSampler(const SamplerSubject& subject, const SamplerOptions& options)
         : period_(options.period), overwrite_(options.overwrite) {
-        // Without it, only the timer is read.
+        // Otherwise only the timer would be read.
         const std::uint64_t format = subject.read_format | ReadFormat::group;
         hidden = 1;
         std::vector<GroupSpec> specs;
@@ -72,7 +72,7 @@ class PerFdSampler final : public Sampler {
         running = true;
     }
 
-    // The kernel reports lost samples before the next one only: there is none after the last.
+    // The kernel reports lost samples only before the next one: nothing follows the last.
     std::uint64_t stop() override {
         for (EventGroup& group : groups_)
             group.disable();
@@ -110,7 +110,7 @@ class PerFdSampler final : public Sampler {
     std::vector<EventGroup> groups_;
 };
 
-// Does not allocate: part of the read path. A CPU that cannot go offline has no such file.
+// Does not allocate: it is part of the read path. A CPU that cannot go offline has no such file.
 bool cpu_is_offline(int cpu) noexcept {
     std::array<char, 64> path{};
     std::snprintf(path.data(), path.size(), "/sys/devices/system/cpu/cpu%d/online", cpu);
@@ -134,7 +134,8 @@ class PerFdReader final : public Reader {
 
     void read(Snapshot& snapshot, const CpuList* cpus) override {
         while (!read_members(snapshot, cpus)) {
-            // A group has grown: another process added a sibling through a copy of its descriptor.
+            // The group has grown: another process added a sibling through a copy of its
+            // descriptor.
             stride_ += cache_line;
         }
     }
@@ -171,12 +172,12 @@ class PerFdReader final : public Reader {
     struct Member {
         EventGroup group;
         std::uint64_t last_enabled = not_read;  // time_enabled of the last read
-        std::uint64_t advanced = 0;             // when it was first that
-        bool offline = false;                   // stays: offlining dissolves the group
+        std::uint64_t advanced = 0;             // when it first had that value
+        bool offline = false;                   // permanent: offlining dissolves the group
     };
 
     static constexpr std::size_t cache_line = 64;
-    // Where only ticks advance the kernel's clock it stands still in between, for up to 10 ms.
+    // If only ticks advance the kernel's clock, it stands still between them, for up to 10 ms.
     static constexpr std::uint64_t longest_tick_ns = 100'000'000;
 
     static std::size_t frame_size(std::size_t payload) noexcept {
@@ -184,7 +185,7 @@ class PerFdReader final : public Reader {
         return (bytes + cache_line - 1) / cache_line * cache_line;
     }
 
-    // False if a payload did not fit.
+    // \return false if a payload did not fit.
     bool read_members(Snapshot& snapshot, const CpuList* cpus) {
         std::byte* const buffer = snapshot.prepare(snapshot_size()).data();
         perf_metagroup_snapshot header{};
@@ -229,7 +230,7 @@ class PerFdReader final : public Reader {
         return true;
     }
 
-    // read(2) does not show whether a member waits for the PMU: such a member is `ok` here.
+    // read(2) does not show whether a member is waiting for the PMU: it is reported as `ok`.
     Status status(Member& member, ssize_t got, int error, std::span<const std::byte> bytes,
                   std::uint64_t begin, std::uint64_t now) const noexcept {
         if (got == 0) return Status::error;
@@ -240,8 +241,8 @@ class PerFdReader final : public Reader {
         return member.offline ? Status::offline : Status::ok;
     }
 
-    // Offlining removes the siblings and stops the clock of an enabled group, also if the CPU is
-    // back by now. The clock of a cgroup's group stands still while the cgroup does not run, too.
+    // Offlining removes the siblings and stops the clock of an enabled group, even if the CPU is
+    // back by now. For a cgroup, the clock also stands still while the cgroup is not running.
     // `begin` and `now` are the times before and after the read.
     bool dissolved(Member& member, std::span<const std::byte> bytes, std::uint64_t begin,
                    std::uint64_t now) const noexcept {
@@ -250,7 +251,7 @@ class PerFdReader final : public Reader {
         const auto time = payload ? payload->time_enabled() : std::nullopt;
         const bool stands_still = time && *time == member.last_enabled;
         if (time && !stands_still) {
-            // Of the two clocks, NTP slews one.
+            // NTP slews one of the two clocks.
             const std::uint64_t wall = begin - std::min(begin, member.advanced);
             const bool lags = member.last_enabled != not_read &&
                               *time - member.last_enabled + longest_tick_ns + wall / 1000 < wall;
@@ -264,7 +265,7 @@ class PerFdReader final : public Reader {
         return cpu_is_offline(member.group.cpu());
     }
 
-    // Tries all members; the first error is thrown afterwards.
+    // Tries all members, then throws the first error.
     void for_all(void (EventGroup::*action)()) {
         std::exception_ptr first;
         for (Member& member : members_) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The format of perf.data files, as tools/perf/Documentation/perf.data-file-format.txt of the
-// kernel's source describes it.
+// The format of perf.data files: see tools/perf/Documentation/perf.data-file-format.txt in the
+// kernel's source.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -22,15 +22,15 @@ struct Section {
     std::uint64_t size;
 };
 
-// The file: header, attributes and their identifiers, data, a Section for each feature, features.
+// The file has a header, attributes and their identifiers, data, a Section per feature, features.
 struct Header {
     std::uint64_t magic;
     std::uint64_t size;
-    std::uint64_t attr_size;  // of an attribute and the Section of its identifiers
+    std::uint64_t attr_size;  // of an attribute plus the Section of its identifiers
     Section attrs;
     Section data;
     Section event_types;
-    std::array<std::uint64_t, 4> features;  // a bit for each Feature
+    std::array<std::uint64_t, 4> features;  // one bit per Feature
 };
 static_assert(sizeof(Header) == 104);
 
@@ -53,13 +53,13 @@ enum class Feature : unsigned {
     clock_data = 29,
 };
 
-// Types of records that perf adds to the kernel's.
+// Record types that perf adds to those of the kernel.
 constexpr std::uint32_t kFinishedRound = 68;
 constexpr std::uint32_t kIdIndex = 69;
 constexpr std::uint32_t kAuxtrace = 71;
 constexpr std::uint32_t kEventUpdate = 78;
 constexpr std::uint32_t kCompressed = 81;
-constexpr std::uint32_t kCompressed2 = 83;  // of newer kernels
+constexpr std::uint32_t kCompressed2 = 83;  // in newer kernels
 
 // The first word of an event update.
 enum class Update : std::uint64_t { unit = 0, scale = 1, name = 2 };
@@ -68,7 +68,7 @@ enum class Update : std::uint64_t { unit = 0, scale = 1, name = 2 };
 constexpr std::uint64_t kStreamSample =
     PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_READ;
 
-// A buffer that numbers and texts are appended to.
+// A buffer to which numbers and texts are appended.
 class Bytes {
   public:
     template <typename Number>
@@ -84,7 +84,7 @@ class Bytes {
         put(std::as_bytes(std::span(text)));
         bytes_.resize(bytes_.size() + multiple - text.size() % multiple);
     }
-    // As the features have it: length, text.
+    // As in features: length, text.
     void put_text(std::string_view text) {
         constexpr std::size_t multiple = 64;
         put(static_cast<std::uint32_t>(text.size() + multiple - text.size() % multiple));

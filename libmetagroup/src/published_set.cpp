@@ -54,7 +54,7 @@ std::vector<PublishedSet> published_sets(const SystemPaths& paths) {
         try {
             auto set = published_set(name, paths);
             if (set) sets.push_back(std::move(*set));
-        } catch (const Error&) {  // it has ended meanwhile
+        } catch (const Error&) {  // it was removed meanwhile
         }
     }
     return sets;

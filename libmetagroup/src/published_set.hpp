@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Published sets of a system that tests can choose.
+// Published sets, with a system that tests can replace.
 #pragma once
 
 #include <metagroup/published_set.hpp>

@@ -25,12 +25,12 @@ struct Recording::State {
     detail::RecordingFile file;
     detail::RecordingLayout layout;
     detail::RecordDecoder decoder;
-    std::optional<RecordedEntry> held;  // behind the loss before it
-    // The bytes of the file that were read and not yet decoded are buffer[begin, end).
+    std::optional<RecordedEntry> held;  // after the loss that precedes it
+    // buffer[begin, end) has the bytes that were read but not yet decoded.
     std::vector<std::byte> buffer;
     std::size_t begin = 0;
     std::size_t end = 0;
-    std::uint64_t at = 0;  // the offset of buffer[begin] in the file
+    std::uint64_t at = 0;  // file offset of buffer[begin]
 };
 
 Recording::State::State(const std::string& path)
@@ -46,7 +46,7 @@ void Recording::State::start() {
     held.reset();
 }
 
-// Events are described before the first sample, and their groups by samples.
+// Event descriptions precede the first sample; the samples show the groups.
 void Recording::State::read_descriptions() {
     constexpr std::uint64_t most = 16U << 20;  // bytes, from the first sample on
     perf_event_header record{};
@@ -60,7 +60,7 @@ void Recording::State::read_descriptions() {
     }
 }
 
-// Reads until there are so many bytes. \return false if the data end before.
+// Reads until that many bytes are available. \return false if the data end before.
 bool Recording::State::fill(std::size_t size) {
     if (end - begin >= size) return true;
     std::copy(buffer.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -82,12 +82,12 @@ std::optional<Fields> Recording::State::next_record(perf_event_header& record) {
     if (has_header) std::memcpy(&record, buffer.data() + begin, sizeof(record));
     const bool has_size = has_header && record.size >= sizeof(record);
     if (!has_size || !fill(record.size)) {
-        // The file of a writer that was killed, or whose disk was full, ends with anything.
+        // If the writer was killed or the disk was full, the file may end with anything.
         if (!layout.finished || at >= layout.end) return std::nullopt;
         detail::refuse_recording(file.name(), at,
                                  has_header && !has_size
                                      ? detail::format("a record of {} bytes", record.size)
-                                     : "the last record is not whole");
+                                     : "the last record is incomplete");
     }
     Fields fields(file.name(), at, std::span(buffer).subspan(begin, record.size));
     fields.take(sizeof(record));

@@ -13,8 +13,8 @@ using namespace perf_data;
 
 constexpr std::uint32_t kMaxCpu = 65535;
 
-// The period of an event that samples itself by a timer; 0 if it does not. Other clocks may run at
-// another speed than timers.
+// The period of an event that samples with a timer; 0 for others. Other clocks may run at a
+// different speed than timers.
 std::uint64_t timer_period(const perf_event_attr& attr) {
     constexpr std::uint64_t second = 1'000'000'000;
     constexpr std::uint64_t shortest = 10'000;  // of the kernel's timer
@@ -39,7 +39,7 @@ bool has_counts(const RecordedEvent& event) {
 RecordDecoder::RecordDecoder(RecordingLayout& layout)
     : layout_(layout), in_group_(layout.events.size()) {
     ungrouped_ = static_cast<std::size_t>(std::ranges::count_if(layout.events, has_counts));
-    // An event that wakes its reader by bytes has a timer of its own.
+    // An event that wakes its reader after a number of bytes has its own timer.
     const perf_event_attr& first = layout.events.front().attr;
     if (first.sample_type == kStreamSample && first.freq == 0 && first.sample_period > 0 &&
         first.watermark == 0)
@@ -65,8 +65,7 @@ void RecordDecoder::read_update(Fields fields) {
     const auto found = layout_.by_id.find(fields.take<std::uint64_t>());
     if (found == layout_.by_id.end()) return;
     RecordedEvent& event = layout_.events[found->second];
-    // perf shows clocks in milliseconds. Their events have no unit in this library: they count
-    // nanoseconds.
+    // perf shows clocks in milliseconds. In this library they have no unit and count nanoseconds.
     if (what != Update::name && is_clock(event.attr)) return;
     if (what == Update::name) event.name = printable(fields.take_padded(fields.left()));
     if (what == Update::unit) event.unit = printable(fields.take_padded(fields.left()));
@@ -75,7 +74,7 @@ void RecordDecoder::read_update(Fields fields) {
     if (scale >= least && scale <= 1 / least)
         event.scale = scale;
     else
-        remark(format("\"{}\" is shown without its scale, which is {}", event.name, scale));
+        remark(format("the scale of \"{}\" is ignored: {}", event.name, scale));
 }
 
 void RecordDecoder::read_cpus(Fields fields) {
@@ -90,8 +89,8 @@ void RecordDecoder::read_cpus(Fields fields) {
     }
 }
 
-// The description of groups is written last, and may be missing. A sample has the identifiers of
-// its group.
+// The description of groups is written last and may be missing. A sample has the identifiers of its
+// group.
 void RecordDecoder::read_group(Fields fields) {
     const auto sample = decode_sample(fields);
     if (!sample || in_group_[sample->event]) return;
@@ -109,7 +108,7 @@ void RecordDecoder::put_in_group(std::size_t event, std::size_t leader) {
     if (has_counts(layout_.events[event])) --ungrouped_;
 }
 
-// A file may have any number of faults.
+// Limits the memory: a file may have any number of faults.
 void RecordDecoder::remark(std::string text) {
     constexpr std::size_t most = 20;
     if (layout_.remarks.size() < most) layout_.remarks.push_back(std::move(text));
@@ -123,8 +122,8 @@ void RecordDecoder::start() {
 
 std::optional<RecordedEntry> RecordDecoder::decode(std::uint32_t type, Fields fields) {
     if (type == kCompressed || type == kCompressed2)
-        fields.refuse("compressed data are not supported: record without -z");
-    if (type == kAuxtrace) fields.refuse("AUX data are not supported");
+        fields.refuse("compressed data is not supported: record without -z");
+    if (type == kAuxtrace) fields.refuse("AUX data is not supported");
     try {
         return decode_any(type, fields);
     } catch (const Error& error) {
@@ -180,14 +179,14 @@ std::optional<RecordedEntry> RecordDecoder::decode_sample(Fields fields) {
     skip(PERF_SAMPLE_PERIOD);
     std::uint64_t nr = 1;
     if ((format & ReadFormat::group) != 0) nr = Fields(fields).take<std::uint64_t>();
-    // Bounded before it is multiplied by anything.
+    // Bounds nr before it is multiplied by anything.
     if (nr > fields.left()) fields.refuse(detail::format("a group of {} events", nr));
     entry.payload = Payload::parse(fields.take(payload_size(format, nr)), format);
     if (!entry.payload) fields.refuse("counts that cannot be decoded");
     return entry;
 }
 
-// A record of the kernel: its ring was full.
+// Written by the kernel when the ring was full.
 std::optional<RecordedEntry> RecordDecoder::decode_lost(Fields fields) {
     const auto writer = find(fields.take<std::uint64_t>());
     const auto lost = fields.take<std::uint64_t>();
@@ -213,8 +212,8 @@ std::optional<RecordedEntry> RecordDecoder::decode_lost_samples(Fields fields) {
     return RecordedEntry{RecordedEntry::Kind::lost, origin.time, origin.cpu, *event, lost, {}};
 }
 
-// At its end perf record writes how many samples each event has lost, with neither time nor CPU.
-// Rings have reported most of them.
+// On exit, perf record writes how many samples each event has lost, without time or CPU. The rings
+// have already reported most of them.
 std::optional<RecordedEntry> RecordDecoder::total_lost(std::uint64_t id, std::uint64_t lost) {
     const auto cpu = cpus_.find(id);
     const std::size_t event = layout_.by_id.at(id);
@@ -241,8 +240,8 @@ RecordDecoder::Origin RecordDecoder::take_origin(Fields& fields, std::uint64_t t
     return origin;
 }
 
-// Whichever event writes next reports the loss, and it may be one that has no counts. The losses of
-// timers are found by the times of their samples.
+// The next event that writes reports the loss, possibly one without counts. The losses of timers
+// are found from the times of their samples.
 std::optional<std::size_t> RecordDecoder::sampled_beside(std::size_t event) const {
     if (has_counts(layout_.events[event]))
         return has_timer(event) ? std::nullopt : std::optional(event);
@@ -265,12 +264,12 @@ std::vector<std::string> RecordDecoder::remarks() const {
     std::vector<std::string> remarks = layout_.remarks;
     if (unknown_ > 0)
         remarks.push_back(
-            format("{} records are left out, since no event has their identifier: {} "
-                   "is the first",
+            format("{} records were skipped because no event has their identifiers, the first of "
+                   "which is {}",
                    unknown_, first_unknown_));
     if (damaged_ > 0)
         remarks.push_back(
-            format("{} damaged records are left out, the first at {}", damaged_, first_damage_));
+            format("{} damaged records were skipped, the first at {}", damaged_, first_damage_));
     return remarks;
 }
 

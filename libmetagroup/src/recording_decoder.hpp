@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// From the records of a perf.data file to entries of a Recording.
+// Decodes the records of a perf.data file to entries of a Recording.
 #pragma once
 
 #include <cstddef>
@@ -25,19 +25,19 @@ class RecordDecoder {
 
     [[nodiscard]] std::optional<std::uint64_t> period() const { return period_; }
 
-    /// Takes the description of events from records before the samples, and from the first samples.
+    /// Completes the events from records before the samples, and from the first samples.
     void learn(std::uint32_t type, Fields fields);
-    /// Samples have shown the leader of every event.
+    /// True if samples have shown the leader of every event.
     [[nodiscard]] bool knows_groups() const { return ungrouped_ == 0; }
 
-    /// The next record is the first one again.
+    /// Starts again with the first record.
     void start();
-    /// The entry of the next record. No value if it has none: it is of another type, or it is
-    /// skipped, see remarks(). \throws Error if the records of the file cannot be decoded at all.
+    /// The entry for the next record. No value if it has none because of its type, or because it is
+    /// skipped: see remarks(). \throws Error if the records of the file cannot be decoded at all.
     std::optional<RecordedEntry> decode(std::uint32_t type, Fields fields);
-    /// The number of deadlines before a sample of a timer that have none.
+    /// The number of deadlines without a sample before this sample of a timer.
     std::uint64_t lost_before(const RecordedEntry& sample);
-    /// A sentence on each kind of record that was skipped.
+    /// A sentence for each kind of record that was skipped.
     [[nodiscard]] std::vector<std::string> remarks() const;
 
   private:
@@ -57,7 +57,7 @@ class RecordDecoder {
     std::optional<RecordedEntry> decode_lost_samples(Fields fields);
     std::optional<RecordedEntry> total_lost(std::uint64_t id, std::uint64_t lost);
     static Origin take_origin(Fields& fields, std::uint64_t type);
-    /// The event whose samples are missing if records are that its ring did not take.
+    /// The event whose samples are missing if the ring of `event` was full.
     [[nodiscard]] std::optional<std::size_t> sampled_beside(std::size_t event) const;
     OwnTimer& timer_of(std::size_t event, int cpu);
     bool has_timer(std::size_t event) const { return !period_ && timers_[event] > 0; }
@@ -69,11 +69,12 @@ class RecordDecoder {
     std::size_t ungrouped_ = 0;                            // events
     std::unordered_map<std::uint64_t, int> cpus_;          // by identifier
     std::map<std::pair<std::size_t, int>, OwnTimer> own_;  // by event and CPU
-    std::map<int, std::uint64_t> reported_;  // lost by rings, and not yet in a total; by CPU
-    std::uint64_t newest_ = 0;               // ns
-    std::uint64_t unknown_ = 0;              // records
-    std::uint64_t first_unknown_ = 0;        // identifier
-    std::uint64_t damaged_ = 0;              // records
+    std::map<int, std::uint64_t>
+        reported_;               // losses reported by rings and not yet included in a total; by CPU
+    std::uint64_t newest_ = 0;   // ns
+    std::uint64_t unknown_ = 0;  // records
+    std::uint64_t first_unknown_ = 0;  // identifier
+    std::uint64_t damaged_ = 0;        // records
     std::string first_damage_;
 };
 

@@ -42,7 +42,7 @@ void read_groups(Fields fields, std::vector<RecordedEvent>& events) {
         const std::size_t leader = fields.take<std::uint32_t>();
         const std::size_t members = fields.take<std::uint32_t>();
         if (leader >= events.size() || members > std::min(events.size() - leader, left))
-            fields.refuse("groups have more events than there are");
+            fields.refuse("groups have more events than the file");
         left -= members;
         for (std::size_t i = leader; i < leader + members; ++i)
             leaders[i] = leader;
@@ -54,7 +54,7 @@ void read_groups(Fields fields, std::vector<RecordedEvent>& events) {
 std::vector<CpuPlace> read_cpu_topology(Fields fields, std::size_t cpus) {
     skip_texts(fields);                 // the CPUs of each socket
     skip_texts(fields);                 // the CPUs of each core
-    if (fields.left() == 0) return {};  // of an old perf
+    if (fields.left() == 0) return {};  // written by an old perf
     if (cpus > fields.left() / (2 * sizeof(std::uint32_t)))
         fields.refuse("the topology has fewer CPUs than the machine");
     std::vector<CpuPlace> places(cpus);
@@ -72,7 +72,7 @@ std::vector<CpuPlace> read_cpu_topology(Fields fields, std::size_t cpus) {
 void read_nodes(Fields fields, std::vector<CpuPlace>& places) {
     for (auto count = fields.take<std::uint32_t>(); count > 0; --count) {
         const auto node = fields.take<std::int32_t>();
-        fields.take(2 * sizeof(std::uint64_t));  // sizes of its memory
+        fields.take(2 * sizeof(std::uint64_t));  // its memory sizes
         const std::string cpus = fields.take_text();
         if (cpus.empty()) continue;  // memory only
         const CpuList list = [&] {

@@ -30,17 +30,18 @@ Header read_header(const RecordingFile& file) {
     if (file.size() < sizeof(Header)) refuse("not a perf.data file");
     const auto bytes = file.bytes_at({0, sizeof(Header)});
     const auto header = Fields(file.name(), 0, bytes).take<Header>();
-    if (header.magic == __builtin_bswap64(kMagic)) refuse("it has the other byte order");
+    if (header.magic == __builtin_bswap64(kMagic)) refuse("it has the opposite byte order");
     if (header.magic != kMagic) refuse("not a perf.data file");
-    if (header.size != sizeof(header)) refuse("perf.data of a pipe is not supported");
+    if (header.size != sizeof(header)) refuse("perf.data written to a pipe is not supported");
     if (header.data.offset > file.size())
-        refuse_recording(file.name(), header.data.offset, "the data begin behind the end");
+        refuse_recording(file.name(), header.data.offset,
+                         "the data begins after the end of the file");
     return header;
 }
 
 }  // namespace
 
-// Without O_NONBLOCK, opening a FIFO waits for its writer.
+// Without O_NONBLOCK, opening a FIFO waits for a writer.
 RecordingFile::RecordingFile(const std::string& path)
     : name_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};
@@ -61,7 +62,7 @@ std::size_t RecordingFile::read(std::uint64_t offset, std::span<std::byte> to) c
 std::vector<std::byte> RecordingFile::bytes_at(Section section) const {
     if (!has(section))
         refuse_recording(name_, section.offset,
-                         format("{} bytes are needed, the file has {}", section.size, size_));
+                         format("{} bytes needed, the file has {}", section.size, size_));
     if (section.size > kMaxSection) refuse_recording(name_, section.offset, "too large");
     std::vector<std::byte> bytes(section.size);
     for (std::size_t got = 0; got < bytes.size();) {
@@ -91,10 +92,10 @@ RecordingLayout::RecordingLayout(const RecordingFile& file) {
     const Header header = read_header(file);
     begin = header.data.offset;
     read_events(file, header);
-    // Features are written last: with them, the size of the data is exact.
+    // Features are written last: if present, the size of the data is exact.
     const bool has_features = std::ranges::any_of(header.features, [](auto word) { return word; });
     finished = has_features && header.data.size > 0 && file.has(header.data);
-    // Otherwise the size is older than the last records, and after a crash zeros may follow these.
+    // Otherwise the size predates the last records, and after a crash zeros may follow these.
     end = finished ? begin + header.data.size : file.end_of_contents(begin);
     if (finished) read_features(file, header);
     check_events(file, header);
@@ -106,7 +107,7 @@ void RecordingLayout::read_events(const RecordingFile& file, const Header& heade
     if (header.attr_size < least || header.attr_size > most)
         refuse_recording(file.name(), offsetof(Header, attr_size), "bad size of attributes");
     const auto bytes = file.bytes_at(header.attrs);
-    std::uint64_t left = file.size();  // for identifiers, which no two events share
+    std::uint64_t left = file.size();  // for identifiers, which events do not share
     for (Fields fields(file.name(), header.attrs.offset, bytes);
          fields.left() >= header.attr_size;) {
         const auto attr = fields.take(header.attr_size - sizeof(Section));
@@ -144,7 +145,7 @@ void RecordingLayout::check_events(const RecordingFile& file, const Header& head
     if (!any) refuse_recording(file.name(), header.attrs.offset, "samples have no counts", kRemedy);
 }
 
-// Samples can be read without any of them.
+// Samples can be read without any features.
 void RecordingLayout::read_features(const RecordingFile& file, const Header& header) {
     std::array<Section, 256> sections{};
     std::uint64_t offset = end;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The parts of a perf.data file around its records: header, attributes, identifiers, features.
+// The parts of a perf.data file other than records: header, attributes, identifiers, features.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,11 @@ class RecordingFile {
     [[nodiscard]] bool has(perf_data::Section section) const {
         return section.offset <= size_ && section.size <= size_ - section.offset;
     }
-    /// Up to that many bytes, as pread(2).
+    /// Reads up to that many bytes, like pread(2).
     std::size_t read(std::uint64_t offset, std::span<std::byte> to) const;
-    /// All bytes of the section, which the file must have.
+    /// All bytes of the section, which must be within the file.
     [[nodiscard]] std::vector<std::byte> bytes_at(perf_data::Section section) const;
-    /// The end of the last word that is not zero, from `begin` on.
+    /// The end of the last nonzero word at or after `begin`.
     [[nodiscard]] std::uint64_t end_of_contents(std::uint64_t begin) const;
 
   private:
@@ -55,7 +55,7 @@ struct RecordingLayout {
     void read_features(const RecordingFile& file, const perf_data::Header& header);
 };
 
-/// A text that a terminal shows as it is: control characters are replaced.
+/// The text with control characters replaced, safe for a terminal.
 std::string printable(std::string text);
 
 }  // namespace metagroup::detail

@@ -42,7 +42,7 @@ std::vector<RecordedEvent> with_attributes_of_stream(const RecordingWriter::Opti
     return events;
 }
 
-// Name, unit and scale are records, too, so that they are there if the process is killed.
+// Name, unit and scale are also written as records, to be available if the process is killed.
 void put_updates(Bytes& data, const RecordedEvent& event) {
     const auto put = [&](Update what, const Bytes& value) {
         const std::size_t size = sizeof(perf_event_header) + 2 * sizeof(std::uint64_t);
@@ -89,7 +89,7 @@ struct RecordingWriter::State {
 RecordingWriter::State::State(const std::string& path, const Options& given)
     : name(path), options(given) {
     options.events = with_attributes_of_stream(given);
-    // Counts of all CPUs are not for all users.
+    // The counts of all CPUs must not be readable by all users.
     file = detail::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
     if (!file) fail();
     header.magic = kMagic;
@@ -125,7 +125,7 @@ void RecordingWriter::State::append(std::span<const std::byte> bytes) {
 }
 
 void RecordingWriter::State::write_header() {
-    // So few bytes are written as a whole.
+    // So few bytes are written completely.
     const auto done =
         detail::uninterrupted([&] { return ::pwrite(file.get(), &header, sizeof(header), 0); });
     if (done < 0) fail();
@@ -171,7 +171,7 @@ void RecordingWriter::finish() {
         state.append(sections.view());
         state.append(contents.view());
     } catch (...) {
-        // Bytes behind the data would be taken for records.
+        // Bytes after the data would be taken for records.
         static_cast<void>(::ftruncate(state.file.get(), static_cast<off_t>(end)) == 0);
         throw;
     }

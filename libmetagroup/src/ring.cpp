@@ -15,16 +15,16 @@
 namespace metagroup::detail {
 namespace {
 
-// Bytes of `sample_id_all`: TIME, CPU and IDENTIFIER, at the end of all records but samples.
+// Bytes of `sample_id_all`: TIME, CPU and IDENTIFIER, at the end of all records except samples.
 constexpr std::size_t sample_id = 24;
-// Enough for a group of sixty events: larger records make it grow.
+// Enough for a group of sixty events; grows for larger records.
 constexpr std::size_t usual_record = 1024;
 
 }  // namespace
 
 Ring::Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::string name)
     : order_(order), name_(std::move(name)), wrapped_(usual_record) {
-    // A perf event writes a ring that is not writable to its reader without regard to data_tail.
+    // If the reader maps a ring read-only, the writer ignores data_tail and overwrites.
     const int protection = order == Order::forward ? PROT_READ | PROT_WRITE : PROT_READ;
     void* const memory =
         ::mmap(nullptr, bytes, protection, MAP_SHARED, fd, static_cast<off_t>(offset));
@@ -38,7 +38,7 @@ Ring::Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::st
     if (begin < sizeof(perf_event_mmap_page) || begin > bytes || size_ > bytes - begin ||
         !std::has_single_bit(size_)) {
         ::munmap(memory, bytes);
-        refuse(detail::format("its data are {} bytes at offset {} of {}", size_, begin, bytes));
+        refuse(detail::format("its data has {} bytes at offset {} of {}", size_, begin, bytes));
     }
     data_ = memory_.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(size_));
     if (order == Order::forward) released_ = begin_ = end_ = head_ = page().data_tail;
@@ -69,8 +69,8 @@ Ring::~Ring() {
 void Ring::refuse(std::string reason) const {
     throw Error(Cause::bad_ring, EBADMSG,
                 {detail::format("cannot read {}", name_), std::move(reason),
-                 "stop the stream and start a new one; if it happens again, report it as a defect "
-                 "of the kernel module or the kernel"});
+                 "stop the stream and start a new one; if it happens again, report it as a bug in "
+                 "the module or the kernel"});
 }
 
 void Ring::copy(std::uint64_t at, std::span<std::byte> to) const noexcept {
@@ -92,7 +92,7 @@ perf_event_header Ring::header(std::uint64_t at) const {
 std::span<const std::byte> Ring::record(std::uint64_t at, std::size_t size) {
     const auto begin = static_cast<std::size_t>(at % size_);
     if (size <= data_.size() - begin) return data_.subspan(begin, size);
-    // One record at most wraps around in what the writer has not got back.
+    // At most one record in the unreleased part of the ring wraps around.
     if (wrapped_.size() < size) wrapped_.resize(size);
     const std::span<std::byte> whole = std::span(wrapped_).first(size);
     copy(at, whole);
@@ -123,10 +123,10 @@ std::optional<RingRecord> Ring::parse(std::uint64_t at, perf_event_header header
                       .lost = lost};
 }
 
-// From the newest record, at data_head, to the oldest, which may be overwritten in part.
+// From the newest record, at data_head, to the oldest, which may be partly overwritten.
 void Ring::list_backward() {
     const std::uint64_t head = __atomic_load_n(&page().data_head, __ATOMIC_ACQUIRE);
-    // The writer began at position 0, downward.
+    // The writer started at position 0 and went downwards.
     const std::uint64_t written = std::min(0 - head, size_);
     for (std::uint64_t at = 0; at < written;) {
         const std::uint16_t size = header(head + at).size;
@@ -173,12 +173,12 @@ void Ring::pop_any() {
 perf_event_header Ring::whole(std::uint64_t at) const {
     const perf_event_header next = header(at);
     if (next.size > head_ - at)
-        refuse(detail::format("the record at {} has {} bytes, and {} are written", at % size_,
+        refuse(detail::format("the record at {} has {} bytes, but only {} were written", at % size_,
                               next.size, head_ - at));
     return next;
 }
 
-// The record at `at`, which is moved to its end.
+// The record at `at`; moves `at` to its end.
 std::optional<RingRecord> Ring::take(std::uint64_t& at) {
     const std::uint64_t begin = at;
     const perf_event_header next = whole(begin);
@@ -203,7 +203,7 @@ void Ring::take_all(std::vector<Records>& pieces) {
         return;
     }
     for (std::uint64_t at = begin_; at != head_;) {
-        // One piece up to the record that wraps around, that one, and one behind it.
+        // The records before the one that wraps around, that record, and those after it.
         const auto begin = static_cast<std::size_t>(at % size_);
         const auto length = static_cast<std::size_t>(std::min(head_ - at, size_ - begin));
         const Records records(data_.subspan(begin, length));

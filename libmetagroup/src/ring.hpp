@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Ring: the records that one CPU writes for perf events, as perf_event_open(2) describes them.
+// Ring: the records that one CPU writes for perf events, in the format of perf_event_open(2).
 #pragma once
 
 #include <linux/perf_event.h>
@@ -19,22 +19,22 @@ namespace metagroup::detail {
 /// Bytes of a sample besides its payload.
 inline constexpr std::size_t sample_head = sizeof(perf_event_header) + 24;
 
-/// A sample, or a number of samples lost. Of `sample_type` IDENTIFIER, TIME, CPU and READ, with
+/// A sample, or a number of lost samples, of `sample_type` IDENTIFIER, TIME, CPU and READ, with
 /// `sample_id_all`.
 struct RingRecord {
     std::uint64_t id = 0;                     ///< of the leader
     std::uint64_t time = 0;                   ///< ns
     int cpu = -1;                             ///< where it was written
     std::uint64_t lost = 0;                   ///< 0 for a sample
-    std::span<const std::byte> payload = {};  ///< of a sample: what READ is
+    std::span<const std::byte> payload = {};  ///< of a sample: its READ part
 };
 
 /// Reads one ring, oldest record first. Whatever the memory contains, only the ring is read, and
-/// what cannot be a record is refused.
+/// invalid records are rejected.
 ///
-/// Records are not copied, but for one that wraps around the end of the ring. The data cannot be
-/// mapped twice in a row instead: the kernel maps the ring of a perf event as a whole only, and
-/// does not let a part of that mapping be replaced.
+/// Records are not copied, except one that wraps around the end of the ring. Mapping the data twice
+/// in a row cannot avoid that: the kernel maps the ring of a perf event only as a whole, and does
+/// not allow part of that mapping to be replaced.
 class Ring {
   public:
     enum class Order {
@@ -42,8 +42,8 @@ class Ring {
         backward,  ///< the newest record is at data_head; for rings whose writer has stopped
     };
 
-    /// Maps `bytes` at `offset` of the file. `name` is for errors: `the ring of CPU 3`.
-    /// Throws Error, with the errno of mmap(2) or if this is no ring.
+    /// Maps `bytes` at `offset` in the file. `name` is for errors: `the ring of CPU 3`. Throws
+    /// Error, with the errno of mmap(2) or if this is not a ring.
     Ring(int fd, std::uint64_t offset, std::size_t bytes, Order order, std::string name);
     Ring(Ring&& other) noexcept;
     Ring& operator=(Ring&&) = delete;
@@ -51,10 +51,10 @@ class Ring {
     Ring& operator=(const Ring&) = delete;
     ~Ring();
 
-    /// Lets front() go on to what was written meanwhile; backward only the first call.
-    /// Throws Error if that cannot be records.
+    /// Makes new records available to front(); if backward, only the first call does. Throws Error
+    /// if they are invalid.
     void update();
-    /// The oldest record that was not removed; null if there is none. Its payload is valid until
+    /// The oldest record not yet removed; null if there is none. Its payload is valid until
     /// release().
     [[nodiscard]] const RingRecord* front() const noexcept {
         return has_front_ ? &front_ : nullptr;
@@ -67,14 +67,14 @@ class Ring {
     /// Removes all records, oldest first, whatever their type. Adds them to `pieces`, which are
     /// valid until release(). Calls update().
     void take_all(std::vector<Records>& pieces);
-    /// Gives the space of removed records back to the writer.
+    /// Returns the space of removed records to the writer.
     void release() noexcept {
         if (order_ == Order::backward || released_ == begin_) return;
         released_ = begin_;
-        // Pairs with the writer's load of data_tail: the records were read before.
+        // Pairs with the writer's load of data_tail: the records are read before this store.
         __atomic_store_n(&page().data_tail, begin_, __ATOMIC_RELEASE);
     }
-    /// Records that were not removed take half of the ring or more.
+    /// True if records not yet removed fill half of the ring or more.
     [[nodiscard]] bool half_full() const noexcept { return head_ - begin_ >= size_ / 2; }
     /// Time of the newest sample up to the last update(), removed or not; 0 if there was none.
     /// Forward only.
@@ -90,15 +90,15 @@ class Ring {
         std::memcpy(&value, bytes.data() + offset, sizeof(value));
         return value;
     }
-    // Of at least sample_head bytes.
+    // `bytes` has at least sample_head bytes.
     static RingRecord sample(std::span<const std::byte> bytes) noexcept {
         return {.id = number<std::uint64_t>(bytes, Records::id_at),
                 .time = number<std::uint64_t>(bytes, Records::time_at),
                 .cpu = number<int>(bytes, 24),
                 .payload = bytes.subspan(sample_head)};
     }
-    // A sample in one piece, as nearly all records are. All else, and all errors, are left to
-    // pop_any().
+    // Handles a contiguous sample, as nearly all records are. Leaves everything else, and all
+    // errors, to pop_any().
     bool pop_usual() noexcept {
         const auto begin = static_cast<std::size_t>(end_ & (size_ - 1));
         const auto left = static_cast<std::size_t>(std::min(head_ - end_, size_ - begin));
@@ -126,7 +126,7 @@ class Ring {
     std::uint64_t size_ = 0;           // of data_
     Order order_;
     std::string name_;
-    // Positions, which only grow: the byte is at position % size_.
+    // Positions, which only grow: a byte is at offset position % size_.
     std::uint64_t head_ = 0;   // end of what can be read
     std::uint64_t begin_ = 0;  // of front(), or head_
     std::uint64_t end_ = 0;    // of front(), or head_
@@ -136,8 +136,8 @@ class Ring {
     std::uint64_t newest_ = 0;              // time of the last sample removed, or of front()
     bool has_front_ = false;
     RingRecord front_;
-    std::vector<std::byte> wrapped_;  // the record that wraps around
-    std::vector<std::byte> ordered_;  // backward: of take_all()
+    std::vector<std::byte> wrapped_;  // a record that wraps around
+    std::vector<std::byte> ordered_;  // backward: for take_all()
 };
 
 }  // namespace metagroup::detail

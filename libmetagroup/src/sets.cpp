@@ -9,7 +9,7 @@
 namespace metagroup::detail {
 namespace {
 
-// Each event alone, on any of the CPUs: perf_event_open(2) checks what the module cannot.
+// Opens each event by itself on one of the CPUs: perf_event_open(2) checks what the module cannot.
 std::vector<EventGroup> open_templates(const GroupSpec& group, const CpuList& cpus) {
     const CpuList online = cpus.intersect(CpuList::online());
     const int cpu = *(online.empty() ? cpus : online).begin();
@@ -29,15 +29,16 @@ bool same_events(std::span<const perf_event_attr> a, std::span<const perf_event_
 }  // namespace
 
 std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device) {
-    if ((device.info().features & PERF_METAGROUP_FEATURE_SET) == 0) return "the module has no sets";
-    if (!options.cgroup.empty()) return "sets are of all tasks, not of a cgroup";
+    if ((device.info().features & PERF_METAGROUP_FEATURE_SET) == 0)
+        return "the module does not support sets";
+    if (!options.cgroup.empty()) return "sets cannot be limited to a cgroup";
     if ((options.read_format & ReadFormat::group) == 0)
-        return "the read format is not that of groups";
+        return "the read format lacks ReadFormat::group";
     for (const GroupSpec& group : options.groups) {
         for (const EventSpec& event : group.events) {
-            // The module would count it without.
+            // The module ignores these.
             if (event.attr.exclusive != 0 || event.attr.precise_ip != 0)
-                return "sets have no exclusive and no precise events";
+                return "sets do not support exclusive or precise events";
         }
     }
     return {};
@@ -71,7 +72,7 @@ JoinedSet join_set(Device& device, const std::string& name) {
     for (std::uint32_t number = added.first; number < added.first + added.count; ++number) {
         const MemberInfo member = device.member(number);
         std::vector<perf_event_attr> attrs = device.events(number);
-        // Events that are in the set twice on a CPU are two groups.
+        // The same events twice on one CPU are two groups.
         std::size_t same = 0;
         while (same < known.size() &&
                (!same_events(attrs, known[same]) || placed.contains({same, member.cpu})))

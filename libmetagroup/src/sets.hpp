@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The members of a MetaGroup as sets of the module.
+// Opens the groups of a MetaGroup as sets.
 #pragma once
 
 #include <metagroup/device.hpp>
@@ -13,8 +13,8 @@ namespace metagroup::detail {
 /// The reason why the groups cannot be sets; empty if the module may be able to open them.
 std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device);
 
-/// Opens a set for each group, on the CPUs of the same place in `cpus`. If all are online it
-/// follows them in any case: only the error of one that is offline would be lost by that.
+/// Opens a set for each group, on the CPUs at the same index in `cpus`. If all of these are online,
+/// it follows them even without Options::follow, which only affects the error for an offline CPU.
 std::vector<MetaGroup::Member> open_sets(Device& device, const MetaGroup::Options& options,
                                          std::span<const CpuList> cpus);
 
@@ -24,7 +24,7 @@ struct JoinedSet {
     std::uint64_t read_format = 0;
 };
 
-/// Joins a published set, and describes its events.
+/// Joins a published set and describes its events.
 JoinedSet join_set(Device& device, const std::string& name);
 
 }  // namespace metagroup::detail

@@ -46,7 +46,7 @@ namespace {
 
 SnapshotView::SnapshotView(std::span<const std::byte> bytes) {
     if (bytes.size() < sizeof(header_))
-        refuse(detail::format("{} bytes hold no header", bytes.size()));
+        refuse(detail::format("{} bytes are too few for a header", bytes.size()));
     std::memcpy(&header_, bytes.data(), sizeof(header_));
     if (header_.size < sizeof(header_) || header_.size > bytes.size())
         refuse(detail::format("header of {} bytes in {}", header_.size, bytes.size()));
@@ -89,7 +89,7 @@ MemberView SnapshotView::operator[](std::size_t i) const {
 }
 
 std::optional<MemberView> SnapshotView::find(std::uint32_t member) const noexcept {
-    // Numbers rise in the order of attaching, which is the order of the records.
+    // Numbers ascend in the order of attaching, which is the order of the records.
     std::size_t low = 0;
     std::size_t high = size();
     while (low < high) {

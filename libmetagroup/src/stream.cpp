@@ -21,30 +21,31 @@ namespace {
 constexpr std::int64_t least_period = PERF_METAGROUP_MIN_PERIOD;
 constexpr std::int64_t longest_period = PERF_METAGROUP_MAX_PERIOD;
 constexpr std::size_t largest_ring = std::size_t{64} << 20U;
-// Time by which a sample may be late, beyond two periods.
+// How late a sample may be, beyond two periods.
 constexpr std::uint64_t lateness = 10'000'000;
-// Between two searches for members that were moved, which are system calls.
+// Time between two searches for members that were moved, which take system calls.
 constexpr std::uint64_t search_interval = 100'000'000;
 
 detail::SamplerOptions checked(const Stream::Options& options) {
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     if (options.period.count() < least_period || options.period.count() > longest_period)
-        throw std::invalid_argument(detail::format("a period of {} ns: it must be from {} to {} ns",
-                                                   options.period.count(), least_period,
-                                                   longest_period));
+        throw std::invalid_argument(
+            detail::format("invalid period {} ns: it must be from {} to {} ns",
+                           options.period.count(), least_period, longest_period));
     if (!std::has_single_bit(options.ring_size) || options.ring_size < page ||
         options.ring_size > largest_ring)
         throw std::invalid_argument(
-            detail::format("a ring of {} bytes: it must be a power of two, from {} to {}",
+            detail::format("invalid ring size {}: it must be a power of two, from {} to {}",
                            options.ring_size, page, largest_ring));
     if (options.watermark > options.ring_size)
-        throw std::invalid_argument(detail::format("a watermark of {} bytes in a ring of {} bytes",
-                                                   options.watermark, options.ring_size));
+        throw std::invalid_argument(
+            detail::format("a watermark of {} bytes exceeds the ring size of {} bytes",
+                           options.watermark, options.ring_size));
     return {static_cast<std::uint64_t>(options.period.count()), options.ring_size,
             options.watermark > 0 ? options.watermark : options.ring_size / 2, options.overwrite};
 }
 
-// By then a ring that was not half full is not full, if its samples are up to 512 bytes.
+// A ring that was not half full is not full after this time, if samples have up to 512 bytes.
 std::chrono::nanoseconds pause_of(const detail::SamplerOptions& options) {
     return std::chrono::nanoseconds(
         std::min(options.period * (options.ring_size / 1024), lateness));
@@ -55,12 +56,12 @@ std::chrono::nanoseconds pause_of(const detail::SamplerOptions& options) {
 struct Stream::State {
     State(std::shared_ptr<detail::Sampler> started, const detail::SamplerOptions& with)
         : options(with), sampler(std::move(started)), reader(*sampler, with.period) {
-        // Rings that overwrite have no watermark: the end is reported in any case.
+        // Overwritten rings have no watermark; the end of the stream is always reported.
         for (pollfd& one : sampler->polled)
             one.events = with.overwrite ? 0 : POLLIN;
     }
 
-    // Members without a record have to be late for it.
+    // The interval gives every member time to write a record.
     void follow_members(std::uint64_t now) {
         if (now < next_search) return;
         if (next_search > 0) sampler->follow_members();
@@ -89,8 +90,8 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
     if (state_->reader.has_more()) return Wake::data;
     auto& polled = state_->sampler->polled;
     const std::uint64_t begin = detail::monotonic_ns();
-    // Samples that are held back can keep a ring above its watermark, so that poll(2) returns at
-    // once, again and again.
+    // Samples that are held back can keep a ring above its watermark, which makes poll(2) return
+    // immediately each time.
     if (state_->reader.holds_back() && state_->sampler->running) {
         std::chrono::nanoseconds pause = pause_of(state_->options);
         if (timeout.count() >= 0) pause = std::min(pause, timeout);
@@ -113,7 +114,7 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
         bool data = false;
         for (pollfd& one : polled) {
             data = data || (one.revents & POLLIN) != 0;
-            // An event that has ended has nothing more to wait for.
+            // Do not poll an event that has ended.
             if ((one.revents & ~POLLIN) != 0) one.fd = -1;
         }
         if (std::ranges::all_of(polled, [](const pollfd& one) { return one.fd < 0; }))
@@ -127,7 +128,7 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
 std::span<const Deadline> Stream::read() & {
     if (!state_->sampler->running) return state_->reader.read(UINT64_MAX);
     if (state_->options.overwrite) return {};
-    // Before the rings are read: what is due since then is not late.
+    // Taken before the rings are read: samples due after that are not late.
     const std::uint64_t now = detail::monotonic_ns();
     state_->follow_members(now);
     return state_->reader.read(now - std::min(now, 2 * state_->options.period + lateness));

@@ -44,13 +44,14 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 std::vector<std::string> similar_words(std::string_view word,
                                        std::span<const std::string> candidates) {
     constexpr std::size_t most = 3;
-    // Up to a third of the letters wrong is a typing error.
+    // Up to a third of the letters may be wrong.
     const std::size_t limit = std::max<std::size_t>(1, word.size() / 3);
     std::vector<std::pair<std::size_t, std::string>> found;
     for (const std::string& candidate : candidates) {
         const bool extends = word.size() >= 3 && candidate.size() > word.size() &&
                              std::equal(word.begin(), word.end(), candidate.begin(), same_letter);
-        // The distance is at least the difference in length. Cheap, for thousands of candidates.
+        // The distance is at least the difference in length: a cheap test for thousands of
+        // candidates.
         const bool in_reach =
             candidate.size() <= word.size() + limit && word.size() <= candidate.size() + limit;
         if (!extends && !in_reach) continue;
@@ -61,13 +62,13 @@ std::vector<std::string> similar_words(std::string_view word,
             found.emplace_back(limit + distance, candidate);
         }
     }
-    // Stable: of two equally near names the one that was offered first wins.
+    // Stable: of two equally similar names, the first one wins.
     std::stable_sort(found.begin(), found.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
     std::vector<std::string> names;
     for (auto& match : found) {
         std::string& name = match.second;
-        // libpfm4 has many names that differ in case only.
+        // libpfm4 has many names that differ only in case.
         const bool known = std::any_of(names.begin(), names.end(), [&](const std::string& other) {
             return edit_distance(other, name) == 0;
         });

@@ -18,8 +18,8 @@ constexpr unsigned word_bits = 64;
 constexpr std::array<std::string_view, 4> config_names = {"config", "config1", "config2",
                                                           "config3"};
 
-// Options of perf between the slashes, beside fields and `name`: those that would change what is
-// counted, and those of samples and of perf itself.
+// perf's options between the slashes besides fields and `name`: those that affect what is counted,
+// and those that affect only samples or perf itself.
 constexpr std::array<std::string_view, 4> terms_of_perf = {"percore", "driver-config", "aux-output",
                                                            "aux-action"};
 constexpr std::array<std::string_view, 15> ignored_terms = {"period",      "freq",
@@ -35,7 +35,7 @@ std::uint64_t low_bits(unsigned count) noexcept {
     return count >= word_bits ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
 }
 
-// Decimal, or hexadecimal with 0x. Nothing if it is not a number as a whole.
+// Decimal, or hexadecimal with 0x. No value unless the whole text is a number.
 std::optional<std::uint64_t> parse_number(std::string_view text) {
     constexpr int decimal = 10;
     constexpr int hexadecimal = 16;
@@ -57,7 +57,7 @@ std::optional<unsigned> config_number(std::string_view name) {
     return static_cast<unsigned>(found - config_names.begin());
 }
 
-// A word of the attribute, by its number. config3 came with Linux 6.3: nullptr if the kernel
+// A config word of the attribute, by number. config3 was added in Linux 6.3: nullptr if the kernel
 // headers are older.
 template <typename Attr>
 auto* config_word(Attr& attr, unsigned number) {
@@ -93,7 +93,7 @@ std::optional<std::uint64_t> parse_raw(std::string_view text) {
     return value;
 }
 
-// A file of sysfs is not as the kernel documents it.
+// A sysfs file does not have the documented format.
 SpecError unreadable(std::size_t offset, std::string reason) {
     return {offset,
             {Cause::unsupported_event, std::move(reason), "use another event of this machine"}};
@@ -189,7 +189,7 @@ std::string SysfsPmu::definition(const std::string& event) const {
     return read_file(detail::format("{}/events/{}", path_, event)).value_or("");
 }
 
-/// `name` or `name=value`, and its place.
+/// `name` or `name=value`, and its position.
 struct SysfsPmu::Term {
     std::string name;
     std::optional<std::string> value;
@@ -206,14 +206,14 @@ std::vector<SysfsPmu::Term> SysfsPmu::split(std::string_view text, std::size_t o
         if (equals != word.npos) term.value = unquoted(word.substr(equals + 1));
         if (term.name.empty())
             throw syntax_error(term.offset, "a term is missing here",
-                               "write an event's name or field=number");
+                               "write an event name or field=number");
         terms.push_back(std::move(term));
         if (end == text.size()) return terms;
         pos = end;
     }
 }
 
-// Replaces names of events by the terms in their files, and fills in the open ones (`=?`).
+// Replaces event names with the terms in their files, and fills in open parameters (`=?`).
 std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec& spec) const {
     std::vector<Term> expanded;
     std::vector<Term> own;
@@ -233,10 +233,10 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
             const auto [end, error] = std::from_chars(scale->data(), last, spec.scale);
             if (error != std::errc{} || end != last || !std::isfinite(spec.scale))
                 throw unreadable(term.offset,
-                                 detail::format("{}.scale holds no number: \"{}\"", file, *scale));
+                                 detail::format("{}.scale is not a number: \"{}\"", file, *scale));
         }
         if (auto unit = read_file(file + ".unit")) spec.unit = std::move(*unit);
-        // As perf, of which the kernel documents neither: what is not 0 says yes.
+        // As in perf; the kernel documents neither: any value but 0 means yes.
         const auto says_yes = [&](const char* property) {
             return read_file(file + property).value_or("0") != "0";
         };
@@ -248,11 +248,11 @@ std::vector<SysfsPmu::Term> SysfsPmu::expand(std::vector<Term> terms, EventSpec&
         const auto given = std::ranges::find(own, part.name, &Term::name);
         if (given == own.end() || !given->value)
             throw syntax_error(part.offset,
-                               detail::format("the event leaves \"{}\" open", part.name),
+                               detail::format("the event needs a value for \"{}\"", part.name),
                                detail::format("add \",{}=N\"", part.name));
         part.value = given->value;
     }
-    // Terms written by hand come last: they override those of the event's file.
+    // Explicit terms come last, to override those in the event's file.
     std::move(own.begin(), own.end(), std::back_inserter(expanded));
     return expanded;
 }
@@ -275,8 +275,7 @@ FormatField SysfsPmu::field(const Term& term) const {
             if (auto field = parse_format(*text)) return *field;
             throw unreadable(
                 term.offset,
-                detail::format("{} says \"{}\", which this version does not understand", file,
-                               *text));
+                detail::format("{} contains \"{}\", which this version cannot parse", file, *text));
         }
     }
     // `config` needs no format.
@@ -290,19 +289,19 @@ void SysfsPmu::set(const Term& term, perf_event_attr& attr) const {
     if (!value)
         throw syntax_error(
             term.offset,
-            detail::format("\"{}\" is no number for field \"{}\"", *term.value, term.name),
-            "write decimal, or hexadecimal with 0x");
+            detail::format("\"{}\" is not a valid number for field \"{}\"", *term.value, term.name),
+            "use decimal, or hexadecimal with 0x");
     const std::uint64_t most = low_bits(place.width());
     if (*value > most)
         throw syntax_error(term.offset,
                            detail::format("{:#x} is too large for field \"{}\": it has {} bits",
                                           *value, term.name, place.width()),
-                           detail::format("write {:#x} at most", most));
+                           detail::format("use {:#x} at most", most));
     auto* const word = config_word(attr, place.config);
     if (word == nullptr)
         throw SpecError(term.offset, {Cause::unsupported_event,
                                       "config3 is newer than the kernel headers of this build",
-                                      "build the library with headers of Linux 6.3 or later"});
+                                      "build the library with headers from Linux 6.3 or later"});
     *word = (*word & ~place.mask()) | place.scatter(*value);
 }
 
@@ -326,8 +325,8 @@ void SysfsPmu::encode(std::string_view terms, std::size_t offset, EventSpec& spe
             throw SpecError(
                 term.offset,
                 {Cause::unsupported_event,
-                 detail::format("\"{}\" is an option of perf, and no field of PMU \"{}\"",
-                                term.name, name_),
+                 detail::format("\"{}\" is an option of perf, not a field of PMU \"{}\"", term.name,
+                                name_),
                  "remove it"});
         set(term, spec.attr);
     }

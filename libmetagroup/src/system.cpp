@@ -33,13 +33,13 @@ bool is_file_name(std::string_view name) {
 }
 
 std::optional<std::string> read_file(const std::string& path, Call call) {
-    interruption_point();  // patterns of events read thousands
+    interruption_point();  // event patterns read thousands of files
     const auto check = [&](auto result) {
         if (result < 0) throw_error(call, errno, detail::format("cannot read {}", path));
         return result;
     };
     const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-    // No file has a name that is too long for one.
+    // A name that is too long cannot exist.
     if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)) return std::nullopt;
     check(fd.get());
     std::string text;
@@ -61,7 +61,7 @@ bool in_user_namespace(const std::string& proc) {
     std::uint64_t outside = 0;
     std::uint64_t count = 0;
     map >> inside >> outside >> count;
-    // Only the first namespace maps the whole range of numbers to itself.
+    // Only the initial namespace maps the whole range of IDs to itself.
     return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// System calls that signals interrupt, and the small files of sysfs, procfs, tracefs and cgroupfs.
+// Interruptible system calls, and the small files in sysfs, procfs, tracefs and cgroupfs.
 #pragma once
 
 #include <cerrno>
@@ -15,13 +15,14 @@
 
 namespace metagroup::detail {
 
-/// After a system call that a signal has interrupted: throws if the caller's Interruption does.
+/// Call after a system call that a signal has interrupted: throws if the caller's Interruption
+/// does.
 void interrupted();
 
-/// As interrupted(), now and then: for loops that may take long.
+/// Like interrupted(), at intervals: for loops that may take long.
 void interruption_point();
 
-/// The result of a system call, repeated while signals interrupt it.
+/// The result of a system call, restarted while signals interrupt it.
 template <typename SystemCall>
 auto uninterrupted(const SystemCall& call) {
     for (;;) {
@@ -34,7 +35,7 @@ auto uninterrupted(const SystemCall& call) {
 /// CLOCK_MONOTONIC.
 std::uint64_t monotonic_ns() noexcept;
 
-/// Where the kernel describes itself. Tests put a tree of their own here.
+/// Where the kernel describes itself. Tests use their own tree.
 struct SystemPaths {
     std::string pmus = "/sys/bus/event_source/devices";
     std::string cpus = "/sys/devices/system/cpu";
@@ -42,37 +43,36 @@ struct SystemPaths {
     std::vector<std::string> tracefs = {"/sys/kernel/tracing", "/sys/kernel/debug/tracing"};
 };
 
-/// True if `name` can be a file directly in a directory: no path, not hidden, and without a NUL, at
-/// which system calls would cut it off.
+/// True if `name` can be a file directly in a directory: not a path, not hidden, and without a NUL,
+/// where system calls would truncate it.
 bool is_file_name(std::string_view name);
 
-/// The file without blanks at its end; nothing if it does not exist.
-/// Throws the Error of `call` if it exists and cannot be read.
+/// The contents of a file without trailing blanks; no value if it does not exist. Throws the Error
+/// of `call` if it exists and cannot be read.
 std::optional<std::string> read_file(const std::string& path, Call call = Call::any);
 
-/// True if a filter of system calls (seccomp) is in force, as in containers.
+/// True if a seccomp filter is in force, as in containers.
 bool has_seccomp_filter(const std::string& proc = "/proc/self");
 
-/// True if the process is in another user namespace than the first: its capabilities are none for
-/// the kernel's perf events.
+/// True if the process is not in the initial user namespace: perf events ignore its capabilities.
 bool in_user_namespace(const std::string& proc = "/proc/self");
 
-/// The names in a directory, sorted, without those that begin with a dot; none if it cannot be
+/// The names in a directory, sorted, without those that start with a dot; none if it cannot be
 /// read.
 std::vector<std::string> list_directory(const std::string& path);
 
-/// CpuList::parse(), online() and possible() of a system that tests can choose.
+/// CpuList::parse(), online() and possible() with a system that tests can replace.
 CpuList parse_cpu_list(std::string_view text, const SystemPaths& paths);
 CpuList online_cpus(const SystemPaths& paths);
 CpuList possible_cpus(const SystemPaths& paths);
 
-/// The directory below which the cgroups lie whose events can be counted: that of the controller
-/// perf_event where version 1 has it, else that of version 2. `mounts` is a table as
-/// /proc/self/mounts. Throws Error if there is none.
+/// The root of the cgroups that can be counted: that of the perf_event controller if version 1 has
+/// it, otherwise that of version 2. `mounts` is a table like /proc/self/mounts. Throws Error if
+/// there is none.
 std::string cgroup_root(const std::string& mounts = "/proc/self/mounts");
 
-/// Opens the cgroup `name`: its path below `root`, with or without `root` in front.
-/// Throws Error that names it and the remedy.
+/// Opens the cgroup `name`: its path below `root`, with or without `root` in front. Throws Error
+/// naming it and the remedy.
 UniqueFd open_cgroup(const std::string& name, const std::string& root = cgroup_root());
 
 }  // namespace metagroup::detail

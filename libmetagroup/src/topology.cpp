@@ -10,7 +10,7 @@
 namespace metagroup {
 namespace {
 
-// The number that `text` is, behind `prefix`.
+// Parses `text`, which must be `prefix` and a number.
 std::optional<int> number(std::string_view text, std::string_view prefix = "") {
     if (!text.starts_with(prefix)) return std::nullopt;
     int value = 0;

@@ -193,7 +193,7 @@ TEST_CASE("In a user namespace the remedy points outside of it") {
     CAPTURE(outcome.text);
     CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text,
-               ContainsSubstring("first user namespace") && !ContainsSubstring("setcap"));
+               ContainsSubstring("initial user namespace") && !ContainsSubstring("setcap"));
 }
 
 TEST_CASE("Without permission, subcommands that count fail and name the remedy", "[machine]") {

@@ -50,7 +50,7 @@ TEST_CASE("Without the module, compare explains how to load it", "[no-module]") 
 
 TEST_CASE("compare shows that both methods count the same, and their costs", "[module]") {
     CHECK_THAT(tool_output("compare --sweeps 200"),
-               ContainsSubstring("all counts are the same in both ways") &&
+               ContainsSubstring("all counts are the same with both backends") &&
                    ContainsSubstring("mutexes") && ContainsSubstring("interrupts") &&
                    !ContainsSubstring("slow motion"));
 }
@@ -93,7 +93,7 @@ TEST_CASE("compare --numbers selects the numbers of CPUs", "[module]") {
 }
 
 TEST_CASE("compare refuses more CPUs than the machine has") {
-    tool_fails("compare -C 0 -e '{cpu-clock}' --numbers 2", {"--numbers asks for 2 CPUs"});
+    tool_fails("compare -C 0 -e '{cpu-clock}' --numbers 2", {"--numbers needs 2 CPUs"});
 }
 
 TEST_CASE("compare compares 1, 2, 4 ... and all CPUs", "[module]") {

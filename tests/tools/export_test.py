@@ -251,7 +251,7 @@ class SocketTest(unittest.TestCase):
     def test_a_socket_that_does_not_listen_is_refused(self) -> None:
         with socket.socket() as other:
             exporter = Exporter(sockets=(other,))
-            self.assertIn("no listening socket", exporter.line)
+            self.assertIn("not a listening socket", exporter.line)
             self.assertEqual(exporter.status(), 125)
 
 

@@ -123,7 +123,7 @@ TEST_CASE("info reports a missing module with the remedy", "[no-module]") {
     CHECK(all.at("backends").at("auto") == "per_fd");
     CHECK(all.at("backends").at("available") == json::array({"per_fd"}));
     CHECK_THAT(in_one_line(run_program(kInfo).text),
-               ContainsSubstring("fails: reading all CPUs at once, by the module: cannot open "
+               ContainsSubstring("fails: reading all CPUs at once, with the module: cannot open "
                                  "/dev/perf_metagroup: the module perf_metagroup is not loaded") &&
                    ContainsSubstring("; remedy: ") &&
                    ContainsSubstring("(modprobe perf_metagroup)"));
@@ -157,14 +157,14 @@ TEST_CASE("With the module all checks of info pass", "[module]") {
 TEST_CASE("info reports a device that is not the module's") {
     const json all = report("--device /dev/null");
     CHECK(all.at("module").at("answers") == false);
-    CHECK_THAT(check_of(all, "by the module").at("why").get<std::string>(),
+    CHECK_THAT(check_of(all, "with the module").at("why").get<std::string>(),
                ContainsSubstring("/dev/null is not the device"));
 }
 
 TEST_CASE("info reports a module with another ABI", "[no-module]") {
     const json all = report_of_other_abi();
     CHECK(all.at("module").at("abi") == 99);
-    const json tried = check_of(all, "by the module");
+    const json tried = check_of(all, "with the module");
     CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
     CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("matching"));
     CHECK(all.at("backends").at("auto") == "per_fd");

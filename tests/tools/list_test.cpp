@@ -156,7 +156,7 @@ TEST_CASE("If tracefs cannot be read, list says so rather than that nothing matc
     const Outcome outcome = run_program(METAGROUP_TOOL " list 'sched:*'", Who::nobody);
     CAPTURE(outcome.text);
     CHECK(outcome.status == 1);
-    CHECK_THAT(outcome.text, ContainsSubstring("tracefs is for root only") &&
+    CHECK_THAT(outcome.text, ContainsSubstring("only root can access tracefs") &&
                                  ContainsSubstring("remount,gid=GROUP"));
 }
 

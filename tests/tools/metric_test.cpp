@@ -117,9 +117,9 @@ TEST_CASE("stat -M accepts groups, and names missing events") {
     CAPTURE(outcome.text);
     CHECK(outcome.status == 0);
     CHECK_THAT(outcome.text,
-               ContainsSubstring("metric \"absent\" is left out: this machine cannot count "
+               ContainsSubstring("skipping metric \"absent\": this machine cannot count "
                                  "\"L1-icache-stores\"") &&
-                   ContainsSubstring("metric \"unknown\" is left out: unknown PMU \"nosuch\"") &&
+                   ContainsSubstring("skipping metric \"unknown\": unknown PMU \"nosuch\"") &&
                    ContainsSubstring("CPUs  CPUs") && ContainsSubstring("clocks"));
     tool_fails(tables.stat("-M absent"), {"\"L1-icache-stores\""});
     tool_fails(tables.stat("-M clockz"), {"unknown metric \"clockz\"", "did you mean \"clocks\""});
@@ -137,7 +137,7 @@ TEST_CASE("stat --metric-only prints only metrics") {
     CHECK(json[0].at("metrics").at("clocks") == number_online());
     CHECK_THAT(tool_output(tables.stat("-M clocks --metric-only")),
                ContainsSubstring("clocks \n") && ContainsSubstring(".000 \n"));
-    tool_fails("stat -e dummy --metric-only --timeout 10ms", {"choose metrics by -M"});
+    tool_fails("stat -e dummy --metric-only --timeout 10ms", {"choose metrics with -M"});
 }
 
 TEST_CASE("A row of metrics shows how many CPUs it lacks", "[no-module]") {

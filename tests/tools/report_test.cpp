@@ -68,7 +68,7 @@ show('again');
 TEST_CASE("report accepts the recording as an option, as perf report does") {
     const Recorded recorded;
     CHECK(tool_output("report -i " + recorded.path) == tool_output("report " + recorded.path));
-    tool_fails("report", {"the recording to report is missing"});
+    tool_fails("report", {"no recording given"});
 }
 
 TEST_CASE("report adds up the counts of each CPU", "[no-module]") {
@@ -147,14 +147,14 @@ TEST_CASE("report reads an unfinished recording, and says so", "[no-module]") {
         recorded.stream.write(writer, 1000);
     }
     CHECK_THAT(tool_output("report " + recorded.path),
-               ContainsSubstring("not finished") && ContainsSubstring("5,994,000,000"));
+               ContainsSubstring("is incomplete") && ContainsSubstring("5,994,000,000"));
 }
 
 TEST_CASE("report reads a truncated recording, and says so", "[no-module]") {
     const Recorded recorded;
     std::filesystem::resize_file(recorded.path, std::filesystem::file_size(recorded.path) / 2);
     CHECK_THAT(tool_output("report " + recorded.path),
-               ContainsSubstring("cut short") && ContainsSubstring("insn per cycle"));
+               ContainsSubstring("is incomplete") && ContainsSubstring("insn per cycle"));
 }
 
 TEST_CASE("report draws each figure, and writes a page that loads nothing else", "[no-module]") {
@@ -367,7 +367,7 @@ TEST_CASE("report refuses a recording whose only events are timers", "[no-module
     file.write(path);
     for (const std::string& options :
          {std::string(), std::string("--phases "), "--html " + tree.path("page.html ")})
-        tool_fails("report " + options + path, {path, "no events but timers"});
+        tool_fails("report " + options + path, {path, "only timers, no events"});
 }
 
 TEST_CASE("report lists what it leaves out of a recording", "[no-module]") {
@@ -380,8 +380,8 @@ TEST_CASE("report lists what it leaves out of a recording", "[no-module]") {
     const std::string path = tree.path("recording");
     file.write(path);
     const std::string text = tool_output("report -j " + path);
-    CHECK_THAT(text, ContainsSubstring(path + ": 1 records are left out") &&
-                         ContainsSubstring("\"event 0\" is shown without its scale") &&
+    CHECK_THAT(text, ContainsSubstring(path + ": 1 records were skipped") &&
+                         ContainsSubstring("the scale of \"event 0\" is ignored") &&
                          ContainsSubstring("\"counter-value\":48000"));
 }
 
@@ -414,7 +414,7 @@ TEST_CASE("report reads a file wherever it ends", "[no-module]") {
         }
         CAPTURE(end, zeros);
         CHECK_THAT(tool_output("report " + recorded.path),
-                   ContainsSubstring("cycles") && ContainsSubstring("cut short"));
+                   ContainsSubstring("cycles") && ContainsSubstring("is incomplete"));
     }
 }
 

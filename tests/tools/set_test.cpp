@@ -39,10 +39,10 @@ TEST_CASE("The option --set excludes options that the published set determines")
 
 TEST_CASE("A published set needs the module", "[no-module]") {
     tool_fails("stat --set web --timeout 10ms", {"perf_metagroup"});
-    tool_fails("stat --set web --backend perfd --timeout 10ms", {"only the module has sets"});
+    tool_fails("stat --set web --backend perfd --timeout 10ms", {"sets require the module"});
     tool_fails("set create web", {"perf_metagroup"});
     tool_fails("stat --origin set -e cpu-clock --backend perfd --timeout 10ms",
-               {"only the module has sets"});
+               {"sets require the module"});
 }
 
 TEST_CASE("Invalid words after set are named") {
@@ -85,7 +85,7 @@ TEST_CASE("A set is created, shown, joined and removed", "[module]") {
     }
     CHECK_THAT(tool_output("complete -- stat --set tool"), StartsWith("tool-set\ton CPUs 0"));
     CHECK_THAT(tool_output("complete -- set show ''"), StartsWith("tool-set\t"));
-    tool_fails("set create tool-set", {"there is such a set already"});
+    tool_fails("set create tool-set", {"a set with this name already exists"});
     const auto counts = json_lines(tool_output("stat --set tool-set -j --timeout 50ms"));
     CHECK(counts.at(0).at("event") == "cpu-clock");
     CHECK(counts.at(0).at("counter-value").get<double>() > 0);

@@ -65,7 +65,7 @@ TEST_CASE("The error of an invalid CPU list has location, reason and remedy as s
     CHECK(error.cause() == Cause::syntax);
     CHECK(error.code().value() == EINVAL);
     CHECK(error.failed() == "CPU list \"3-1\", column 1");
-    CHECK(error.reason() == "range 3-1 runs backwards");
+    CHECK(error.reason() == "range 3-1 is descending");
     CHECK(error.remedy() == "write 1-3");
 }
 

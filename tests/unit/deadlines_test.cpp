@@ -328,7 +328,7 @@ TEST_CASE("A sample of no member, and a sample with an invalid payload, are refu
     DeadlineReader second(cut, period);
     cut.fakes[0].write(sample({10, 100, 0}, Bytes(8)));
     CHECK_THAT(error_from([&] { static_cast<void>(second.read(0)); }).what(),
-               ContainsSubstring("its 8 bytes are no payload of read format 0x8"));
+               ContainsSubstring("its 8 bytes are not a payload of read format 0x8"));
 }
 
 TEST_CASE("A payload is checked even if it has the size of the previous one") {

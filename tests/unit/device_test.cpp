@@ -32,7 +32,7 @@ TEST_CASE("A missing device is explained, with the commands that fix it") {
         CHECK_THAT(why.reason, ContainsSubstring(reason));
         CHECK_THAT(why.remedy, ContainsSubstring(remedy));
     };
-    expect("kept from this container", "on the host (modprobe perf_metagroup)");
+    expect("not available in this container", "on the host (modprobe perf_metagroup)");
     tree.file("lib/6.1.0-2-amd64/modules.dep", "kernel/x.ko:\n");
     expect("not installed", "perf-metagroup-dkms");
     tree.file("dkms/perf-metagroup/x", "");
@@ -46,7 +46,7 @@ TEST_CASE("A missing device is explained, with the commands that fix it") {
     tree.file("lockdown", "none [integrity] confidentiality\n");
     expect("signed modules only", "mokutil --import");
     tree.file("sys/perf_metagroup/version", "1");
-    expect("is loaded, but its device is kept", "--device /dev/perf_metagroup");
+    expect("is loaded, but its device is not available", "--device /dev/perf_metagroup");
 }
 
 TEST_CASE("Another file is not accepted as the device") {
@@ -209,7 +209,7 @@ TEST_CASE("A mode is set, and a refused mode has a reason") {
     module.mode_errno = EUSERS;
     const auto crowded = error_from([&] { device.set_mode({.quiet = true}); });
     CHECK(crowded.cause() == Cause::too_many_quiet);
-    CHECK_THAT(crowded.reason(), ContainsSubstring("too many quiet meta-groups"));
+    CHECK_THAT(crowded.reason(), ContainsSubstring("too many meta-groups are quiet"));
     module.mode_errno = ENOMEM;
     const auto memory = error_from([&] { device.set_mode({.quiet = true}); });
     CHECK(memory.cause() == Cause::no_memory);

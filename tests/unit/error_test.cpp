@@ -80,7 +80,7 @@ TEST_CASE("Where CAP_PERFMON is not enough, the remedy also lowers the sysctl") 
     CHECK_THAT(open_text(EACCES, {.paranoid = 2, .seccomp = true}),
                ContainsSubstring("kernel.perf_event_paranoid is 2"));
     CHECK_THAT(open_text(EACCES, {.paranoid = 2, .user_namespace = true}),
-               ContainsSubstring("first user namespace") && !ContainsSubstring("setcap"));
+               ContainsSubstring("initial user namespace") && !ContainsSubstring("setcap"));
     const auto lower = ContainsSubstring("\"sysctl kernel.perf_event_paranoid=2\"");
     CHECK_THAT(open_text(EACCES, {.paranoid = 3}), lower);
     CHECK_THAT(open_text(EACCES, {.paranoid = 2}), !lower);
@@ -123,7 +123,7 @@ TEST_CASE("Operation, reason and remedy are separate parts") {
     const Error error = open_error(EBUSY);
     CHECK(error.failed() == "cannot open it");
     CHECK(error.reason() == "another event has exclusive use of the PMU");
-    CHECK(error.remedy() == "end the program that holds it");
+    CHECK(error.remedy() == "stop the program that holds it");
     CHECK(error.code().value() == EBUSY);
 }
 
@@ -171,10 +171,10 @@ TEST_CASE("A failed call of the device or of a file has its cause and text") {
         {Call::open_device, EIO, Cause::other, "cannot do it"},
         {Call::use_device, ENOTTY, Cause::wrong_module, "too old"},
         {Call::use_member, ENOTTY, Cause::wrong_module, "too old"},
-        {Call::use_member, ENOENT, Cause::no_such_member, "no member of this number"},
+        {Call::use_member, ENOENT, Cause::no_such_member, "no member with this number"},
         {Call::set_mode, ENOTTY, Cause::wrong_module, "too old"},
         {Call::set_mode, EINVAL, Cause::wrong_module, "built without quiet mode"},
-        {Call::set_mode, EUSERS, Cause::too_many_quiet, "too many quiet meta-groups"},
+        {Call::set_mode, EUSERS, Cause::too_many_quiet, "too many meta-groups are quiet"},
         {Call::read_device, ENOSPC, Cause::buffer_too_small, "only 8 bytes"},
         {Call::start_stream, ENOTTY, Cause::wrong_module, "built without streams"},
         {Call::open_set, ENOTTY, Cause::wrong_module, "built without sets"},
@@ -187,7 +187,7 @@ TEST_CASE("A failed call of the device or of a file has its cause and text") {
         {Call::start_stream, EPERM, Cause::no_perf_permission, "max_ring_kb"},
         {Call::map_ring, EPERM, Cause::no_perf_permission, "perf_event_mlock_kb"},
         {Call::map_device, ENODEV, Cause::wrong_module, "cannot map"},
-        {Call::choose_mode, EOPNOTSUPP, Cause::needs_module, "need the module"},
+        {Call::choose_mode, EOPNOTSUPP, Cause::needs_module, "require the module"},
         {Call::find_cgroups, ENOENT, Cause::no_cgroup, "mount -t cgroup2"},
         {Call::open_cgroup, ENOTDIR, Cause::no_cgroup, "no such directory"},
         {Call::read_sysfs, ENOENT, Cause::no_sysfs, "mount -t sysfs"},
@@ -212,7 +212,7 @@ TEST_CASE("A refused attach has the reason of the module") {
                       {PERF_METAGROUP_REASON_NOT_PERF, Cause::bad_descriptor, "not a perf event"},
                       {PERF_METAGROUP_REASON_SIBLING, Cause::bad_descriptor, "sibling"},
                       {PERF_METAGROUP_REASON_TASK, Cause::bad_descriptor, "pid -1"},
-                      {PERF_METAGROUP_REASON_BUSY, Cause::already_attached, "member already"},
+                      {PERF_METAGROUP_REASON_BUSY, Cause::already_attached, "already a member"},
                       {77, Cause::other, "Invalid argument"}}));
     const Error error = diagnose(Call::attach, EINVAL, "cannot attach", {.reason = given.reason});
     CHECK(error.cause() == given.cause);
@@ -225,7 +225,7 @@ TEST_CASE("A refused attach without a reason has the reason of its errno") {
     };
     CHECK(attach(E2BIG).cause() == Cause::too_many_members);
     CHECK_THAT(attach(E2BIG).reason(), ContainsSubstring("limits"));
-    CHECK(attach(E2BIG, {.limit = 7}).reason() == "a meta-group can have 7 members");
+    CHECK(attach(E2BIG, {.limit = 7}).reason() == "a meta-group can have at most 7 members");
     CHECK(attach(ENOSPC).cause() == Cause::too_many_members);
     CHECK_THAT(attach(ENOSPC).reason(), ContainsSubstring("used up"));
     CHECK(attach(ENOMEM).cause() == Cause::no_memory);

@@ -243,6 +243,6 @@ TEST_CASE("A path that leads out of the cgroup tree is refused") {
         const auto error = error_from([&] { open_cgroup(name, root); });
         CHECK(error.cause() == Cause::no_cgroup);
         CHECK_THAT(error.failed(), ContainsSubstring("cgroup \"" + name + '"'));
-        CHECK_THAT(error.what(), ContainsSubstring("outside of the cgroups"));
+        CHECK_THAT(error.what(), ContainsSubstring("outside the cgroup"));
     }
 }

@@ -203,7 +203,7 @@ TEST_CASE("A refused attach is an error of open") {
     const Error error = error_from([] { MetaGroup::open(options("dummy", Backend::automatic)); });
     CHECK(error.cause() == Cause::already_attached);
     CHECK(error.code().value() == EBUSY);
-    CHECK_THAT(error.reason(), ContainsSubstring("member already"));
+    CHECK_THAT(error.reason(), ContainsSubstring("already a member"));
 }
 
 TEST_CASE("A meta-group needs groups and CPUs") {

@@ -120,7 +120,7 @@ TEST_CASE("A scale without a unit is left out, and reported") {
     world.write();
     const Recording recording(world.path);
     CHECK(recording.events()[0].scale == 1);
-    CHECK_THAT(remarks_of(world.path), ContainsSubstring("\"event 0\" is shown without its scale"));
+    CHECK_THAT(remarks_of(world.path), ContainsSubstring("the scale of \"event 0\" is ignored"));
     CHECK(read_all(world.path).size() == 4);
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("Samples with unknown identifiers are left out, counted and reported")
     world.write();
     CHECK(read_all(world.path).size() == 6);
     CHECK_THAT(remarks_of(world.path),
-               ContainsSubstring("4 records are left out") && ContainsSubstring("77"));
+               ContainsSubstring("4 records were skipped") && ContainsSubstring("77"));
 }
 
 TEST_CASE("Damaged samples are left out, counted and reported") {
@@ -215,7 +215,7 @@ TEST_CASE("Damaged samples are left out, counted and reported") {
     world.samples(4, 5);
     world.write();
     CHECK(read_all(world.path).size() == 6);
-    CHECK_THAT(remarks_of(world.path), ContainsSubstring("1 damaged records are left out") &&
+    CHECK_THAT(remarks_of(world.path), ContainsSubstring("1 damaged records were skipped") &&
                                            ContainsSubstring("offset 0x") &&
                                            ContainsSubstring("CPU 70000"));
 }

@@ -206,7 +206,7 @@ TEST_CASE("Errors of recordings name file, offset and reason") {
         overwrite<char>(world.path, 0, 'X');
         check("not a perf.data file");
     }
-    SECTION("the other byte order") {
+    SECTION("the opposite byte order") {
         overwrite(world.path, 0, __builtin_bswap64(0x32454c4946524550));
         check("byte order");
     }
@@ -229,7 +229,7 @@ TEST_CASE("Errors of recordings name file, offset and reason") {
     SECTION("a last record that ends after the data") {
         const std::uint64_t end = data + word_at(world.path, kDataSize);
         overwrite<std::uint16_t>(world.path, end - 2, 16);  // the size of an empty record
-        check("not whole");
+        check("incomplete");
     }
     SECTION("samples without counts") {
         constexpr std::uint64_t sample_type = 104 + 24;  // of the first attribute

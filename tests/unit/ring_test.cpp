@@ -256,7 +256,7 @@ TEST_CASE("A record with an invalid size is refused") {
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_SAMPLE, 4)), ContainsSubstring("has 4 bytes"));
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_SAMPLE, 44)), ContainsSubstring("has 44 bytes"));
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_SAMPLE, 72)),
-               ContainsSubstring("has 72 bytes, and 64 are written"));
+               ContainsSubstring("has 72 bytes, but only 64 were written"));
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_SAMPLE, 24)), ContainsSubstring("only 24 bytes"));
     CHECK_THAT(ring_refusal(header_of(PERF_RECORD_LOST_SAMPLES, 32)),
                ContainsSubstring("only 32 bytes"));
@@ -285,7 +285,7 @@ TEST_CASE("Memory that is not a ring is refused") {
         fake.head().data_size = size;
         const auto error = error_from([&] { ring_of(fake); });
         CHECK(error.cause() == Cause::bad_ring);
-        CHECK_THAT(error.reason(), ContainsSubstring("its data are"));
+        CHECK_THAT(error.reason(), ContainsSubstring("its data has"));
     };
     refused(0, 4096);
     refused(4096, 0);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-// metagroup complete: candidates for the last of some words. The completions of all shells call it,
-// so they need no list of subcommands and options.
+// metagroup complete: prints candidates for the last word. The completions of all shells call it,
+// so they need no lists of subcommands and options.
 //
-// Prints a line for each candidate, with its description after a tab. Prints `:files` or
-// `:commands` where the shell completes better, and `:list` before candidates that no space should
-// follow. The type name of an option selects the candidates for its value: EVENTS, CPUS, SET, FILE,
+// Prints one line per candidate, with its description after a tab. Prints `:files` or `:commands`
+// where the shell completes better, and `:list` before candidates that must not be followed by a
+// space. The type name of an option selects the candidates for its value: EVENTS, CPUS, SET, FILE,
 // COMMAND.
 #include <fmt/format.h>
 
@@ -47,7 +47,7 @@ class Completion {
     void option_names() const;
     void subcommands() const;
     void values(const CLI::Option& option, std::string_view head, std::string_view word) const;
-    // The one that the next word is of; nullptr if there is none.
+    // The positional argument for the next word; nullptr if there is none.
     const CLI::Option* positional() const;
 
     const CLI::App* app_;
@@ -63,7 +63,7 @@ void offer(std::string_view head, std::string_view begin, std::string_view candi
     if (candidate.starts_with(begin)) fmt::print("{}{}\t{}\n", head, candidate, description);
 }
 
-// Splits a list after its last separator: the complete items, and the begin of the last one.
+// Splits a list after its last separator: the complete items, and the start of the last one.
 std::pair<std::string, std::string_view> last_item(std::string_view head, std::string_view list,
                                                    const char* separators) {
     const std::size_t begin = list.find_last_of(separators) + 1;  // npos + 1 is 0

@@ -18,8 +18,8 @@
 
 namespace {
 
-// The status of this program's own failures, as in env(1) and timeout(1), to distinguish them from
-// the status of a command. 1 is for negative answers: no such event, counts differ.
+// The exit status for this program's own failures, as in env(1) and timeout(1), to distinguish them
+// from the status of a command. 1 is for negative results: no such event, counts differ.
 constexpr int kFailure = 125;
 
 int fail(const char* why, int status) {
@@ -33,8 +33,8 @@ int main(int argc, char** argv) try {
     tool::restore_signals();
     tool::occupy_closed_streams();
     CLI::App app(
-        "Reads the performance counters of all CPUs, by one system call with the module "
-        "perf_metagroup.",
+        "Reads the performance counters of all CPUs, with the module perf_metagroup in one system "
+        "call.",
         "metagroup");
     app.formatter(std::make_shared<tool::HelpFormatter>());
     app.set_help_flag("-h,--help", "print this help");
@@ -51,13 +51,13 @@ int main(int argc, char** argv) try {
     tool::add_record(app, status);
     tool::add_report(app, status);
     tool::add_set(app, status);
-    app.footer("Each has a --help and a manual page, as in man metagroup-stat.");
+    app.footer("Each has --help and a manual page, e.g. man metagroup-stat.");
     try {
         std::vector<std::string> words =
             tool::separate_command(app, {argv + std::min(argc, 1), argv + argc});
-        std::ranges::reverse(words);  // as CLI11 needs them
+        std::ranges::reverse(words);  // as CLI11 expects them
         app.parse(std::move(words));
-    } catch (const CLI::ParseError& error) {  // thrown by --help, too
+    } catch (const CLI::ParseError& error) {  // also thrown by --help
         if (error.get_exit_code() != 0)
             return fail(tool::describe_usage_error(app, error).c_str(), kFailure);
         app.exit(error);

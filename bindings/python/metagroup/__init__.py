@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: MIT
-"""The performance counters of all CPUs with one read.
+"""Read the performance counters of all CPUs with one call.
 
     import metagroup
 
     with metagroup.MetaGroup("{cycles,instructions}") as group:
         before = group.read().counts()
         ...
-        after = group.read().counts()       # a row for each CPU, a column for each event
+        after = group.read().counts()       # one row per CPU, one column per event
         print(after - before)
 
-Counts are numpy arrays. Those of a snapshot are views of it: nothing is copied. Times are
-CLOCK_MONOTONIC in nanoseconds, periods and timeouts are seconds. Errors of the system are
-metagroup.Error, an OSError whose text names what failed, the reason and the remedy.
+Counts are numpy arrays. Those of a snapshot are views of it, not copies. Times are CLOCK_MONOTONIC
+in nanoseconds, periods and timeouts are in seconds. System errors raise metagroup.Error, an OSError
+whose text has the failed operation, the reason and the remedy.
 
-Threads may share objects. A signal, as of Ctrl-C, ends each call within 0.1 s; but a sweep that
-waits for another CPU, for example one with interrupts off, goes on until that CPU has answered.
+Threads may share objects. A signal, such as that of Ctrl-C, ends any call within 0.1 s, except a
+sweep that waits for another CPU, for example one with interrupts disabled: it continues until that
+CPU responds.
 """
 
 from ._metagroup import Error, MetaGroup, Snapshot, Stream, __version__

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counts as tables of pandas, and a plot of them."""
+"""Counts as pandas tables, and a plot of them."""
 
 import time
 
@@ -9,14 +9,14 @@ TIMES = ("time_enabled", "time_running")
 
 
 def read(path):
-    """The counts of a recording by `metagroup record` or `perf record -e '{a,b}:S'`.
+    """The counts of a recording made by `metagroup record` or `perf record -e '{a,b}:S'`.
 
-    A DataFrame with a row for each sample, by time in ns and CPU, and a column for each event:
-    uint64, or UInt64 where counts are missing, as in the samples of another group. Behind the
-    events of a group, `time_enabled` and `time_running` say for how long, in ns, they had been
-    enabled and on the PMU; both are the time of the sample if the recording does not know. attrs
-    has `period_ns`, or None, `finished`, `lost`, the number of samples, and `remarks` on what could
-    not be read.
+    Returns a DataFrame with a row for each sample, indexed by time in ns and CPU, and a column for
+    each event: uint64, or UInt64 where counts are missing, as in samples of another group. After
+    the events of a group, the columns `time_enabled` and `time_running` have the time in ns for
+    which they were enabled and on the PMU; both are the time of the sample if the recording lacks
+    them. attrs has `period_ns` (or None), `finished`, `lost` (the number of lost samples), and
+    `remarks` on data that could not be read.
     """
     import pandas
 
@@ -39,7 +39,7 @@ def read(path):
 
 
 def _names(groups):
-    """The names of the columns of each group: of its events, and of its times."""
+    """The column names of each group: its events, then its times."""
     seen = set()
     for number, events in enumerate(groups, 1):
         names = []
@@ -50,7 +50,7 @@ def _names(groups):
 
 
 def _groups(frame):
-    """The names of the events of each group, and of its times."""
+    """The event columns and the time columns of each group."""
     events = []
     names = iter(frame.columns)
     for name in names:
@@ -60,14 +60,14 @@ def _groups(frame):
         yield events, [name, next(names, None)]
         events = []
     if events:
-        raise ValueError(f"{events[-1]!r} needs the columns {' and '.join(TIMES)} behind it: keep "
+        raise ValueError(f"{events[-1]!r} needs the columns {' and '.join(TIMES)} after it: keep "
                          "those of its group")
 
 
 def sample(events, duration, period=1e-3, **options):
-    """Samples all CPUs for `duration` seconds. Returns what read() returns for a recording.
+    """Samples all CPUs for `duration` seconds. Returns a frame like that of read().
 
-    `options` are those of MetaGroup.
+    `options` are passed to MetaGroup.
     """
     import numpy
     import pandas
@@ -96,20 +96,20 @@ def sample(events, duration, period=1e-3, **options):
                                                     names=["time", "cpu"])))
         table = pandas.concat(tables).sort_index()
         if len(names) > 1:
-            table = table.astype("UInt64")  # a gap makes no double of it
+            table = table.astype("UInt64")  # or join() converts to double
         frame = table if frame is None else frame.join(table, how="outer")
     if frame.empty:
-        raise RuntimeError("no sample within this duration: it is too short for the period")
+        raise RuntimeError("no samples: the duration is too short for this period")
     lost += int(sum(part["lost"].sum() for part in parts))
     frame.attrs = {"period_ns": period_ns, "finished": True, "lost": lost, "remarks": []}
     return frame
 
 
 def rates(frame):
-    """Events per second on each CPU between each sample and the one before.
+    """Events per second on each CPU between each sample and the previous one.
 
-    Scaled to the time for which the event was enabled if it shared the PMU. There is none where
-    that is not known: where the event was not on the PMU, or a counter went back, as after a reset.
+    Scaled to the time for which the event was enabled if it was multiplexed. Missing where unknown:
+    the event was not on the PMU, or its counter decreased, as after a reset.
     """
     import pandas
 
@@ -118,16 +118,16 @@ def rates(frame):
 
 
 def totals(frame, by="all", interval=None):
-    """Adds up the counts of a frame of read() or sample(), into a DataFrame.
+    """Sums the counts of a frame from read() or sample() into a DataFrame.
 
-    It has a row for each event, with `by="cpu"` for each CPU and event, and these for each
-    `interval` of so many seconds, whose end, in ns, is the first level of the index then. Columns:
-    see Accumulator.totals().
+    It has a row for each event, or with `by="cpu"` for each CPU and event. With `interval`, in
+    seconds, it has these rows for each interval, and the first index level is the end of the
+    interval in ns. For the columns see Accumulator.totals().
     """
     import pandas
 
     if by not in ("all", "cpu"):
-        raise ValueError(f"a frame has all and cpu, not {by!r}")
+        raise ValueError(f"a frame has only the places all and cpu, not {by!r}")
     sums, _ = _add_up(frame, by, interval)
     tables = {end: _table(one) for end, one in sums.sums()}
     if interval is None:
@@ -136,20 +136,20 @@ def totals(frame, by="all", interval=None):
 
 
 class Accumulator(_metagroup.Accumulator):
-    """Adds up the counts of snapshots of a meta-group: Accumulator(group, by="all").
+    """Sums the counts in snapshots of a meta-group: Accumulator(group, by="all").
 
-    `by` is all, cpu, core, cache, die, socket or node. add(snapshot) adds what was counted since
-    the snapshot before, which for a CPU may be an older one: if it could not be read, is back from
-    being offline, or its events were replaced or reset. No count is added twice or goes back.
+    `by` is all, cpu, core, cache, die, socket or node. add(snapshot) adds the counts since the
+    previous snapshot. CPUs may be missing from a snapshot or go offline, and events may be replaced
+    or reset: no count is added twice, and sums never decrease.
     """
 
     def totals(self):
-        """A DataFrame with a row for each event, or place and event.
+        """A DataFrame with a row for each event, or for each place and event.
 
-        `count` is exact, `value` an estimate, in `unit`, for the time for which the event was
-        enabled, and `rate` that per second of wall time. Each is missing where it is not known.
-        They are of `counted` of `counters`: a CPU that was offline, or whose event was not on the
-        PMU, is not counted. `time_enabled` and `time_running` are the sums of all CPUs in ns.
+        `count` is exact; `value` is an estimate for the time for which the event was enabled, in
+        `unit`; `rate` is the value per second of wall time. Unknown ones are missing. They cover
+        `counted` out of `counters` counters: CPUs that were offline, or whose event was not on the
+        PMU, are not included. `time_enabled` and `time_running`, in ns, are summed over CPUs.
         """
         return _table(self.sums())
 
@@ -169,7 +169,7 @@ def _table(sums):
 
 
 def _add_up(frame, by="all", interval=None):
-    """The sums of a frame, and the rates of its rows, by name of the event."""
+    """The sums of a frame, and the rates of its rows by event name."""
     import numpy
     import pandas
 
@@ -184,7 +184,7 @@ def _add_up(frame, by="all", interval=None):
     columns = {}
     for number, (events, names) in enumerate(groups):
         part = frame[[*events, *names]].dropna()
-        # Exact: a double holds no count above 2**53.
+        # Exact: a double cannot represent all counts above 2**53.
         *counts, enabled, running = (part[name].to_numpy("uint64") for name in part.columns)
         found = sums.add(number, *(part.index.get_level_values(name).to_numpy()
                                    for name in ("time", "cpu")), enabled, running, counts)
@@ -194,7 +194,7 @@ def _add_up(frame, by="all", interval=None):
 
 
 def plot(frame, event=None, axes=None):
-    """A heat map, CPU by time, of the rate of an event, by default the first. Returns the axes."""
+    """Plots the rate of an event (default: the first) by CPU and time. Returns the axes."""
     import matplotlib.pyplot
 
     event = event or frame.columns[0]

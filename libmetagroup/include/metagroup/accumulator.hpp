@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Accumulator: the differences of readings, exactly.
+/// Accumulator: exact differences between successive readings.
 #pragma once
 
 #include <algorithm>
@@ -22,31 +22,31 @@ namespace metagroup {
 /// The counts and times of one member at one time.
 struct Reading {
     std::uint64_t time = 0;     ///< ns
-    std::uint64_t enabled = 0;  ///< ns since it was opened
+    std::uint64_t enabled = 0;  ///< ns enabled since it was opened
     std::uint64_t running = 0;
     Status status = Status::ok;
     std::uint32_t generation = 0;
     std::span<const std::uint64_t> counts{};  ///< by event
-    std::span<const std::uint64_t> ids{};     ///< by event; empty: not known
+    std::span<const std::uint64_t> ids{};     ///< by event; empty if unknown
 };
 
-/// The counts of one member between two of its readings. A view of its Accumulator.
+/// The counts of one member between two of its readings. A view into its Accumulator.
 struct METAGROUP_API Difference {
-    static constexpr std::uint64_t unknown = UINT64_MAX;  ///< this event was reset
+    static constexpr std::uint64_t unknown = UINT64_MAX;  ///< the event was reset
 
-    /// ns. Of the counts: an event that was not on the PMU adds nothing, and its next count is
-    /// scaled to that time, too.
+    /// Start of the counts, in ns. An event that was not on the PMU adds nothing; its next count is
+    /// scaled to include that time.
     std::uint64_t from = 0;
-    std::uint64_t since = 0;  ///< of the times; not before `from`
+    std::uint64_t since = 0;  ///< start of the times; not before `from`
     std::uint64_t to = 0;
     std::uint64_t enabled = 0;
     std::uint64_t running = 0;
-    std::uint64_t offline = 0;  ///< of the time, the CPU was offline
-    double missed = 0;  ///< multiply the counts by this to estimate what is to be added to them
-    std::span<const std::uint64_t> counts{};    ///< by event; empty: it was not counted
-    std::span<const std::uint64_t> readings{};  ///< by event; as they are at the end
+    std::uint64_t offline = 0;  ///< ns of this for which the CPU was offline
+    double missed = 0;          ///< `counts * missed` estimates the part that was not counted
+    std::span<const std::uint64_t> counts{};    ///< by event; empty if not counted
+    std::span<const std::uint64_t> readings{};  ///< by event; the values at `to`
 
-    /// False if the event was not counted. Readings may go back.
+    /// False if the event was not counted. Readings may decrease.
     [[nodiscard]] bool has(std::size_t event, bool reading) const noexcept {
         return !counts.empty() && (reading || counts[event] != unknown);
     }
@@ -57,25 +57,25 @@ struct METAGROUP_API Difference {
     }
 };
 
-/// Subtracts the readings of each member from those before. Knows members that were not read, were
-/// read late, were replaced, or whose counts were reset: nothing is added for the time to the first
-/// reading after that, and what was counted before stays.
+/// Subtracts each reading of a member from the next. A member may be skipped or read late; if it
+/// was replaced or its counts were reset, nothing is added up to its first reading after that, and
+/// earlier counts are kept.
 class METAGROUP_API Accumulator {
   public:
-    /// Cgroups: the times of a member stand still while its cgroup does not run.
+    /// `of_cgroup`: the times of a member do not advance while its cgroup is not running.
     explicit Accumulator(std::size_t members, bool of_cgroup = false);
 
-    /// The difference to the last reading. No value if there was none of the same events, or this
-    /// is not newer. Valid until the next call. Allocates only with more events than before.
+    /// The difference from the last reading. No value if this is the first reading of these events,
+    /// or is not newer. Valid until the next call. Allocates only if there are more events than
+    /// before.
     std::optional<Difference> add(std::size_t member, const Reading& reading);
-    /// Of a sample of a stream. No value, too, if it has no counts.
+    /// The same for a sample of a stream. Also no value if the sample has no counts.
     std::optional<Difference> add(const Sample& sample);
-    /// Of a record of a sweep that began at `begin`.
+    /// The same for a record of a sweep that began at `begin`.
     std::optional<Difference> add(std::size_t member, const MemberView& record,
                                   std::uint64_t begin);
-    /// Adds the differences of all members to `counts`; of those that begin before `since`, in ns,
-    /// only the part after it. `lanes` are those of the members; if empty, they have the same
-    /// order.
+    /// Adds the differences of all members to `counts`; if one begins before `since` (ns), only the
+    /// part after `since`. `lanes` maps members to lanes; if empty, both have the same order.
     void add(Counts& counts, const SnapshotView& snapshot, std::uint64_t since = 0,
              std::span<const std::size_t> lanes = {});
     /// The next reading of each member is its first, as after LiveGroup::reopen().
@@ -88,7 +88,7 @@ class METAGROUP_API Accumulator {
         std::uint64_t running = 0;
         std::uint32_t generation = 0;
         bool valid = false;
-        // Of the counts. Older than the above if the events have not been on the PMU since.
+        // Start of the counts. Older than the above if the events have not been on the PMU since.
         std::uint64_t from = 0;
         std::uint64_t enabled_from = 0;
         std::vector<std::uint64_t> counts{};
@@ -102,31 +102,31 @@ class METAGROUP_API Accumulator {
 
     bool of_cgroup_;
     std::vector<Last> last_;  // by member
-    // Of one reading.
+    // Buffers for one reading.
     std::vector<std::uint64_t> values_;
     std::vector<std::uint64_t> ids_;
     std::vector<std::uint64_t> differences_;
 };
 
-/// Intervals of equal length, among which differences are divided in proportion to their time.
+/// Intervals of equal length. A difference that spans several is divided in proportion to time.
 class METAGROUP_API Intervals {
   public:
-    /// From `begin`, each `length` ns long. What is after `end` belongs to the last one.
+    /// Intervals of `length` ns from `begin`. Counts after `end` belong to the last interval.
     Intervals(std::shared_ptr<const CountLayout> layout, std::uint64_t begin, std::uint64_t length,
               std::uint64_t end = UINT64_MAX);
 
-    /// The part of intervals that were taken is left out.
+    /// Ignores the part that lies in intervals already taken.
     void add(std::size_t lane, const Difference& difference);
-    /// The first reading of a lane: it counts nothing before.
+    /// The first reading of a lane: there are no counts before `time`.
     void begin(std::size_t lane, std::uint64_t time) { seen_[lane] = time; }
-    /// Nothing will be added to this lane any more.
+    /// Nothing more will be added to this lane.
     void finish(std::size_t lane) { seen_[lane] = UINT64_MAX; }
-    /// The oldest interval, with its sums, if all lanes were seen until its end, or it ends before
-    /// `forced`; nullptr if there is none. Valid until the next call.
+    /// The oldest interval, with its sums, if every lane has reached its end, or if it ends by
+    /// `forced`; otherwise nullptr. Valid until the next call.
     const Counts* take(std::uint64_t forced = 0);
-    /// The last interval ends then.
+    /// Ends the last interval at `time`.
     void end(std::uint64_t time) noexcept { end_ = std::max(time, begin_ + 1); }
-    /// The end of the last one that was taken, in ns.
+    /// The end of the last interval taken, in ns.
     [[nodiscard]] std::uint64_t taken_until() const noexcept {
         return std::min(begin_ + next_ * length_, end_);
     }
@@ -141,9 +141,9 @@ class METAGROUP_API Intervals {
     std::uint64_t begin_;
     std::uint64_t length_;
     std::uint64_t end_;
-    std::uint64_t next_ = 0;  // number of the first that may be open
+    std::uint64_t next_ = 0;  // number of the first interval that may be open
     Open open_;
-    Open::node_type taken_;            // its memory is used again
+    Open::node_type taken_;            // its memory is reused
     std::vector<std::uint64_t> seen_;  // by lane: ns
 };
 

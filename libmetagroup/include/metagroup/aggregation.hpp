@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Aggregation: the rows that counts are added up in: one for all CPUs, or one per CPU, core,
+/// Aggregation: the rows in which counts are summed: one for all CPUs, or one per CPU, core,
 /// last-level cache, die, socket or node.
 #pragma once
 
@@ -19,19 +19,19 @@ enum class AggrMode { all, cpu, core, cache, die, socket, node };
 /// One row.
 struct Place {
     /// As in perf stat: CPU3, S0-D0-C1, S0-D0-L3-ID0, S0-D0, S0, N0; empty for all CPUs, `unknown`
-    /// for CPUs without a known topology, such as those that are offline.
+    /// for CPUs whose topology is not known, such as offline CPUs.
     std::string name{};
     CpuList cpus{};
 };
 
-/// The rows of some CPUs.
+/// The rows for a list of CPUs.
 class METAGROUP_API Aggregation {
   public:
-    /// `sysfs` is the directory of the machine's CPUs and nodes. \throws std::system_error if
-    /// it describes none of the places of this mode.
+    /// `sysfs` is the directory of the machine's CPUs and nodes. \throws std::system_error if it
+    /// does not describe the topology that this mode needs.
     Aggregation(AggrMode mode, const CpuList& cpus,
                 const std::string& sysfs = "/sys/devices/system");
-    /// `topology` is that of another machine, by CPU. \throws as above.
+    /// `topology` describes another machine, by CPU. \throws as above.
     Aggregation(AggrMode mode, const CpuList& cpus, std::span<const CpuPlace> topology);
 
     [[nodiscard]] AggrMode mode() const noexcept { return mode_; }

@@ -24,11 +24,11 @@ class METAGROUP_API CpuList {
     /// \throws std::invalid_argument if a number is negative or a duplicate.
     explicit CpuList(std::vector<int> cpus);
 
-    /// Parses `0-3,8`, or one of the words `all` and `online` (the CPUs online now) and
-    /// `possible`. The numbers need not be CPUs of this machine.
+    /// Parses `0-3,8`, or one of the words `all`, `online` (both: the CPUs online now) and
+    /// `possible`. The CPUs need not exist on this machine.
     /// \throws Error (Cause::syntax) naming text, column, word and remedy; also for an empty list,
-    ///         a range that runs backwards and a duplicate CPU. Cause::no_sysfs if a word
-    ///         was used and sysfs is not mounted.
+    ///         a descending range and a duplicate CPU. Cause::no_sysfs if a word was used and sysfs
+    ///         is not mounted.
     static CpuList parse(std::string_view text);
 
     /// The CPUs online now, from /sys/devices/system/cpu/online.
@@ -39,8 +39,8 @@ class METAGROUP_API CpuList {
     /// \throws Error (Cause::no_sysfs) if sysfs is not mounted.
     static CpuList possible();
 
-    /// The numbers, ascending. Valid while the list lives and is not assigned to. A temporary list
-    /// gives them away as a vector.
+    /// The numbers, ascending. Valid until the list is destroyed or assigned to. On a temporary
+    /// list, moves the vector out.
     [[nodiscard]] std::span<const int> cpus() const& noexcept { return cpus_; }
     [[nodiscard]] std::vector<int> cpus() && { return std::move(cpus_); }
     [[nodiscard]] std::size_t size() const noexcept { return cpus_.size(); }
@@ -51,8 +51,8 @@ class METAGROUP_API CpuList {
     auto begin() const&& = delete;
     auto end() const&& = delete;
 
-    /// One bit per CPU: CPU n is bit n % 64 of word n / 64. An empty list has one
-    /// word of zeros, since the kernel takes no words for all CPUs. Does not allocate.
+    /// One bit per CPU: CPU n is bit n % 64 of word n / 64. An empty list has one zero word, since
+    /// the kernel takes zero words to mean all CPUs. Does not allocate.
     [[nodiscard]] std::span<const std::uint64_t> mask() const& noexcept;
     std::span<const std::uint64_t> mask() const&& = delete;
 

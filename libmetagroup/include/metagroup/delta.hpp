@@ -12,7 +12,7 @@
 
 namespace metagroup {
 
-/// The state of the two records of a member: only Match::ok can be subtracted.
+/// How the two records of a member match: only Match::ok can be subtracted.
 enum class Match {
     ok,       ///< records of the same events on the same CPU
     joined,   ///< the member is not in the older snapshot
@@ -20,23 +20,23 @@ enum class Match {
     unread,   ///< one of the records has no payload
 };
 
-/// The counts of one member between two snapshots. A view: valid while both snapshots are.
+/// The counts of one member between two snapshots. A view, valid as long as both snapshots.
 class METAGROUP_API MemberDelta {
   public:
     /// The record in the newer snapshot.
     [[nodiscard]] MemberView newer() const noexcept { return newer_; }
-    /// Unless it is Match::ok, none of the following has a value.
+    /// The following functions have no value unless this is Match::ok.
     [[nodiscard]] Match match() const noexcept { return match_; }
-    /// True if the events of a member of a set were opened anew in between: its CPU was offline for
-    /// a time, which is in neither counts nor times. (Or PERF_METAGROUP_IOC_SET_EVENTS has replaced
-    /// them; then identifiers, if the read format has them, make it Match::changed.)
+    /// True if the events of a set member were reopened in between: its CPU was offline for a time,
+    /// which is excluded from counts and times. (Or PERF_METAGROUP_IOC_SET_EVENTS replaced them;
+    /// this is Match::changed if the read format has identifiers.)
     [[nodiscard]] bool gap() const noexcept {
         return match_ == Match::ok &&
                MemberView::generation_before(older_, newer_.record_.header) != newer_.generation();
     }
-    /// Nanoseconds in between for which the CPU of a member that was enabled all the time was
-    /// offline, and its events were not opened anew yet; 0 if it was online. They are in neither
-    /// counts nor times.
+    /// Nanoseconds in between for which the member's CPU was offline or its events were not yet
+    /// reopened, provided that the member was enabled throughout; 0 if the CPU was online. They are
+    /// excluded from counts and times.
     [[nodiscard]] std::optional<std::uint64_t> offline_ns() const noexcept {
         if (match_ != Match::ok) return std::nullopt;
         if (!gap() && newer_.status() != Status::offline) return 0;
@@ -53,27 +53,27 @@ class METAGROUP_API MemberDelta {
         return time(&detail::PayloadLayout::time_running);
     }
     /// The count of event `i` in between, modulo 2^64; no value if there is no such event or its
-    /// count went back (it was reset).
+    /// count decreased (it was reset).
     [[nodiscard]] std::optional<std::uint64_t> raw(std::size_t i) const noexcept {
         if (match_ != Match::ok || i >= newer_.payload_->nr_) return std::nullopt;
         const auto& layout = newer_.payload_->layout();
         return difference_at(layout.value + i * layout.stride);
     }
-    /// The estimate of scale_count() with the times between the two readings, in the unit of the
+    /// The scale_count() estimate from the differences of count and times, in the unit of the
     /// count.
     [[nodiscard]] std::optional<double> scaled(std::size_t i) const noexcept;
 
   private:
     friend class Delta;
-    // Counters are 64 bits wide and may wrap: subtract modulo 2^64. A difference of
-    // more than half the range is a count that went back, after a reset.
+    // Counters are 64 bits wide and may wrap: subtract modulo 2^64. A difference of more than half
+    // the range is a count that was reset.
     static std::optional<std::uint64_t> difference(std::uint64_t older,
                                                    std::uint64_t newer) noexcept {
         const std::uint64_t modulo = newer - older;
         if (modulo > UINT64_MAX / 2) return std::nullopt;
         return modulo;
     }
-    // Of a word that both payloads have at the same place.
+    // The difference of a word at the same offset in both payloads.
     [[nodiscard]] std::optional<std::uint64_t> difference_at(std::size_t word) const noexcept {
         return difference(Payload::word(older_, word), newer_.payload_->word(word));
     }
@@ -84,25 +84,25 @@ class METAGROUP_API MemberDelta {
         if (word == 0) return std::nullopt;
         return difference_at(word);
     }
-    // Nothing if the read format lacks the time.
+    // No value if the read format lacks the time.
     [[nodiscard]] std::optional<std::uint64_t> disabled_ns() const noexcept;
-    // Of the record at `offset` of the newer snapshot. That of the older is usually at
-    // `older_offset`, SIZE_MAX for none.
+    // For the record at `offset` in the newer snapshot. The older one is usually at `older_offset`,
+    // SIZE_MAX if unknown.
     MemberDelta(const SnapshotView& older, std::size_t older_offset, const SnapshotView& newer,
                 std::size_t offset) noexcept;
     [[nodiscard]] Match compare(const perf_metagroup_record& older,
                                 std::span<const std::byte> bytes) noexcept;
 
     MemberView newer_;
-    const std::byte* older_ = nullptr;  // its payload: of the same layout if it is Match::ok
+    const std::byte* older_ = nullptr;  // its payload, with the same layout if Match::ok
     std::uint64_t older_time_ = 0;
     Match match_ = Match::joined;
 };
 
-/// The counts of all members of the newer of two snapshots since the older. A view of both.
+/// The counts of all members of the newer snapshot since the older one. A view of both.
 class METAGROUP_API Delta {
   public:
-    /// Walks the members in the order of the newer snapshot.
+    /// Iterates over the members in the order of the newer snapshot.
     class Iterator {
       public:
         using iterator_category = std::input_iterator_tag;
@@ -139,13 +139,13 @@ class METAGROUP_API Delta {
         SnapshotView::Iterator newer_;
     };
 
-    /// Both snapshots must be of the same meta-group, and their bytes outlive this. By value, so
-    /// that a temporary Snapshot does not compile.
+    /// Both snapshots must be of the same meta-group, and their bytes must outlive this object.
+    /// Taken by value, to reject a temporary Snapshot.
     Delta(SnapshotView older, SnapshotView newer) noexcept : older_(older), newer_(newer) {}
 
     /// Number of members: the records of the newer snapshot.
     [[nodiscard]] std::size_t size() const noexcept { return newer_.size(); }
-    /// The member of record `i` of the newer snapshot, found as SnapshotView::operator[] finds it.
+    /// The member of record `i` of the newer snapshot, located as by SnapshotView::operator[].
     /// \throws std::out_of_range if i >= size().
     [[nodiscard]] MemberDelta operator[](std::size_t i) const;
     [[nodiscard]] Iterator begin() const& noexcept { return {older_.begin(), newer_.begin()}; }

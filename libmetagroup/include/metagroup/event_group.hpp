@@ -14,24 +14,24 @@
 
 namespace metagroup {
 
-/// The read format that groups are opened with unless another is given.
+/// The default read format of groups.
 inline constexpr std::uint64_t default_read_format =
     ReadFormat::group | ReadFormat::total_time_enabled | ReadFormat::total_time_running;
 
 /// Owns the descriptors of an event group: leader and siblings. Move-only.
 class METAGROUP_API EventGroup {
   public:
-    /// Opens all events of `spec` on `cpu`, disabled: for all tasks, or for those of a cgroup if
-    /// `cgroup` is a descriptor of its directory. If the process runs out of descriptors its soft
-    /// limit (RLIMIT_NOFILE) is raised to the hard one first.
+    /// Opens all events of `spec` on `cpu`, disabled: for all tasks, or only for those in a cgroup
+    /// if `cgroup` is a descriptor of its directory. If the process runs out of descriptors, raises
+    /// its soft limit (RLIMIT_NOFILE) to the hard limit and tries again.
     /// \throws std::invalid_argument if the group has no events, `cpu` is negative, or
     ///         `read_format` has unknown bits.
-    /// \throws Error with the errno of perf_event_open(2), that names event, CPU and remedy.
+    /// \throws Error with the errno of perf_event_open(2), naming event, CPU and remedy.
     static EventGroup open(const GroupSpec& spec, int cpu,
                            std::uint64_t read_format = default_read_format, int cgroup = -1);
 
     [[nodiscard]] int cpu() const noexcept { return cpu_; }
-    /// Number of events opened, leader included.
+    /// Number of events, including the leader.
     [[nodiscard]] std::size_t size() const noexcept { return size_; }
     [[nodiscard]] std::uint64_t read_format() const noexcept { return read_format_; }
     /// Bytes of its payload.
@@ -39,7 +39,7 @@ class METAGROUP_API EventGroup {
     /// The leader's descriptor; -1 after release_leader().
     [[nodiscard]] int leader_fd() const noexcept { return leader_.get(); }
 
-    /// The kernel's identifiers of its events, the leader's first. Not after release_leader().
+    /// The kernel's identifiers of its events, leader first. Not available after release_leader().
     /// \throws Error.
     [[nodiscard]] std::vector<std::uint64_t> ids() const;
 
@@ -52,8 +52,8 @@ class METAGROUP_API EventGroup {
     void disable();
     /// Sets the counts of leader and siblings to 0. \throws Error.
     void reset();
-    /// Closes the leader's descriptor, which a meta-group that it is attached to does not need.
-    /// The siblings' stay open: closing one would remove the event from its group.
+    /// Closes the leader's descriptor, which is not needed once the group is attached to a
+    /// meta-group. Siblings stay open: closing one would remove the event from its group.
     void release_leader() noexcept { leader_.reset(); }
 
   private:
@@ -68,11 +68,11 @@ class METAGROUP_API EventGroup {
 };
 
 /// True unless this machine lacks an event or PMU of the group, or the PMU has too few counters for
-/// all of it. Missing permission, descriptors or free counters are reported when it is opened.
+/// the whole group. Lack of permission, descriptors or free counters is reported by open().
 METAGROUP_API bool can_count(const GroupSpec& group);
 
-/// Each weak group that cannot be counted becomes groups of one event. The others are weak no more:
-/// MetaGroup::open() does not try them again.
+/// Splits each weak group that cannot be counted into groups of one event. The other groups are no
+/// longer weak: MetaGroup::open() does not test them again.
 METAGROUP_API std::vector<GroupSpec> divide_weak(std::vector<GroupSpec> groups);
 
 }  // namespace metagroup

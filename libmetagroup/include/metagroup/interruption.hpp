@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Interruption: lets a signal end a call of the library.
+/// Interruption: lets a signal interrupt library calls.
 #pragma once
 
 #include <metagroup/export.hpp>
 
 namespace metagroup {
 
-/// Without one, calls that a signal interrupts continue. With one, they call a function on the
-/// thread that constructed it, until it is destroyed: when a system call was interrupted, and now
-/// and then while many events are looked up and opened. If that function throws, the call ends with
-/// its exception, as after any other error; if it returns, the call continues.
-/// A sweep that waits for another CPU cannot be interrupted.
+/// By default, library calls continue after a signal. While this object exists, calls on the thread
+/// that constructed it run `check` when a system call was interrupted, and periodically while many
+/// events are looked up and opened. If `check` throws, the call fails with that exception as after
+/// any other error; if it returns, the call continues. A sweep that waits for another CPU cannot be
+/// interrupted.
 class METAGROUP_API Interruption {
   public:
     using Check = void (*)();

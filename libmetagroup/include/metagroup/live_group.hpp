@@ -13,21 +13,22 @@
 
 namespace metagroup {
 
-/// A meta-group and its last two snapshots. Taking a CPU offline dissolves its groups for good, so
-/// reopen() opens all groups again once such a CPU is back. With sets (MetaGroup::origin()) the
-/// module does, for that CPU alone, and counts and members stay. Move-only. One thread at a time
-/// may use it. A loop that counts for long calls, each time, read(), delta() and reopen().
+/// A meta-group and its last two snapshots. Taking a CPU offline permanently dissolves its groups,
+/// so reopen() opens all groups again once such a CPU is back. With sets (MetaGroup::origin()) the
+/// module reopens the events of that CPU alone, and counts and members are kept. Move-only. One
+/// thread at a time may use it. A long-running loop calls read(), delta() and reopen() each time.
 class METAGROUP_API LiveGroup {
   public:
-    /// Opens the groups, enables them even if Options::start_disabled is set, and makes a sweep. A
-    /// CPU that is offline is an error here, except of a set.
+    /// Opens the groups, enables them even if Options::start_disabled is set, and sweeps once. A
+    /// CPU that is offline is an error here, except with sets.
     /// \throws as MetaGroup::open() and MetaGroup::read().
     static LiveGroup open(MetaGroup::Options options);
 
-    /// One sweep; does not allocate. \throws as MetaGroup::read(): newest() stays the same then,
+    /// One sweep; does not allocate. \throws as MetaGroup::read(): newest() then stays the same,
     /// and the next delta() begins there.
     void read();
-    /// The snapshot of the last sweep, by read(), open() or reopen(). The next one changes it.
+    /// The snapshot of the last sweep, made by read(), open() or reopen(). Valid until the next
+    /// sweep.
     [[nodiscard]] const Snapshot& newest() const& noexcept { return newer_; }
     const Snapshot& newest() const&& = delete;
     /// The counts between the last two sweeps; 0 after open() and reopen(). Valid until the next
@@ -35,18 +36,18 @@ class METAGROUP_API LiveGroup {
     [[nodiscard]] Delta delta() const& noexcept { return {older_, newer_}; }
     Delta delta() const&& = delete;
 
-    /// The CPUs of the options that are not counted: those of newest() with Status::offline, which
-    /// a Backend may show late, and those that were offline at the last reopen().
+    /// The CPUs of the options that are not counted: those with Status::offline in newest(), which
+    /// Backend::per_fd may report late, and those that were offline at the last reopen().
     [[nodiscard]] CpuList offline() const;
 
-    /// If a CPU of offline() is online, opens all groups again, on those CPUs of the options that
-    /// are online, and makes a sweep; of sets, finds out the problem() that the module has. Events
-    /// between the last sweep and this one are in no delta(). Allocates nothing if no CPU is
-    /// offline. \return true if group() is another one, with other members, that counts from 0.
+    /// If a CPU of offline() is online again, opens all groups again on the CPUs of the options
+    /// that are online, and sweeps once; with sets, only finds out the problem() that the module
+    /// has. Events between the last sweep and this one are in no delta(). Does not allocate if no
+    /// CPU is offline. \return true if group() was replaced: it has other members and counts from
+    /// 0.
     bool reopen();
-    /// The error of the last reopen() as a text, which names the remedy; empty if there was none.
-    /// If the groups cannot be opened the old ones go on counting, and the next reopen() tries
-    /// again.
+    /// The error of the last reopen() as text, including the remedy; empty if it succeeded. If the
+    /// groups cannot be opened, the old ones keep counting and the next reopen() tries again.
     [[nodiscard]] const std::string& problem() const& noexcept { return problem_; }
     [[nodiscard]] std::string problem() && { return std::move(problem_); }
 
@@ -61,7 +62,7 @@ class METAGROUP_API LiveGroup {
     void start();
     void find_problem(const CpuList& online);
 
-    MetaGroup::Options options_;  // with all CPUs wanted
+    MetaGroup::Options options_;  // with all requested CPUs
     MetaGroup group_;
     CpuList opened_;  // the CPUs of group_
     Snapshot older_;

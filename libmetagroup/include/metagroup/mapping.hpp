@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Mapping: the module's own snapshot, mapped into memory.
+/// Mapping: the module's snapshot, mapped into memory.
 #pragma once
 
 #include <cstddef>
@@ -14,14 +14,13 @@
 
 namespace metagroup {
 
-/// The snapshot of a meta-group as the module keeps it, mapped read-only: the result of the last
-/// sweep is there without a copy. Device::sweep() and reads of any handle of the meta-group make a
-/// new one, beside it; a reader never waits for them.
-/// Move-only; keeps the meta-group open. One thread at a time may use it; other threads and
-/// processes use Mappings of their own.
+/// The module's snapshot of a meta-group, mapped read-only: gives access to the result of the last
+/// sweep without a copy. Device::sweep() and reads of any handle of the meta-group write the next
+/// snapshot to a second copy, so readers never wait. Move-only; keeps the meta-group open. One
+/// thread at a time may use it; other threads and processes use their own Mapping.
 class METAGROUP_API Mapping {
   public:
-    /// \throws Error; Cause::wrong_module if the module is too old for it.
+    /// \throws Error; Cause::wrong_module if the module is too old.
     explicit Mapping(const Device& device);
     Mapping(Mapping&& other) noexcept;
     Mapping& operator=(Mapping&& other) noexcept;
@@ -29,15 +28,15 @@ class METAGROUP_API Mapping {
     Mapping& operator=(const Mapping&) = delete;
     ~Mapping();
 
-    /// The last sweep's records, not copied. The next sweep leaves them as they are, the one after
-    /// that overwrites them: for callers that control the sweeps. After a change of members it is
-    /// empty until the next sweep. Valid until the next call of any function of this Mapping.
-    /// Allocates only to grow, if members have changed. \throws Error if the snapshot has moved and
-    /// cannot be mapped.
+    /// The records of the last sweep, not copied. The next sweep leaves them intact; the one after
+    /// overwrites them: for callers that control the sweeps. Empty after a change of members, until
+    /// the next sweep. Valid until the next call of any function of this Mapping. Allocates only to
+    /// grow, after a change of members. \throws Error if the snapshot has moved and cannot be
+    /// mapped.
     [[nodiscard]] SnapshotView view() &;
     SnapshotView view() && = delete;
-    /// A copy of the last sweep's records, consistent even while others sweep: repeated if a sweep
-    /// came in between. Allocates only to grow. \throws as view().
+    /// Copies the records of the last sweep, consistently even during other sweeps: retries if one
+    /// intervened. Allocates only to grow. \throws as view().
     void read(Snapshot& snapshot);
 
   private:
@@ -49,8 +48,8 @@ class METAGROUP_API Mapping {
 
     detail::UniqueFd fd_;
     std::span<std::byte> memory_;       // read-only pages
-    std::vector<std::uint64_t> index_;  // of frames that differ in size
-    std::uint32_t layout_ = 0;          // which the index is of; 0 if of none
+    std::vector<std::uint64_t> index_;  // of the frames, if they differ in size
+    std::uint32_t layout_ = 0;          // the layout that index_ is for; 0 if none
 };
 
 }  // namespace metagroup

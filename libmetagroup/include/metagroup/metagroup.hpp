@@ -29,10 +29,11 @@ class Sampler;
 struct SamplerOptions;
 }  // namespace detail
 
-/// The way of reading. The snapshots are the same, but read(2) of a leader returns less than the
-/// module: with `per_fd` there is no Status::inactive, a member's time is the reader's clock after
-/// its read, and Status::offline of a single event may come one snapshot late. If the CPU is back
-/// by then it comes another 0.1 s later, and for a single event of a cgroup not at all.
+/// How counters are read. Snapshots are the same, except that read(2) of a leader provides less
+/// information than the module: `per_fd` never reports Status::inactive, takes the time of a member
+/// from the reader's clock after the read, and may report Status::offline of a single event one
+/// snapshot late. If the CPU is back by then, the report takes another 0.1 s, and for a single
+/// event of a cgroup it never comes.
 enum class Backend {
     automatic,  ///< `module` if the device can be used, else `per_fd`
     module,     ///< the kernel module: one read(2) of /dev/perf_metagroup for all
@@ -42,16 +43,15 @@ enum class Backend {
 /// `automatic`, `module` or `per_fd`.
 METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 
-/// The source of the counts. Snapshots are the same, but the events of a set are pinned, each by
-/// itself: they are never multiplexed, and others cannot have their counters. They need neither
-/// descriptors nor a sweep that was interrupted, share counters with other sets that count the
-/// same, have identifiers of the module's own, and go on when a CPU that was offline is back:
-/// MemberDelta::gap().
+/// Where counts come from. Snapshots are the same, but each event of a set is pinned: it is never
+/// multiplexed, and nothing else can use its counter. Sets need no descriptors, share counters with
+/// other sets that count the same events, have identifiers assigned by the module, and continue
+/// when a CPU comes back online: see MemberDelta::gap().
 enum class Origin {
-    automatic,  ///< `groups`, unless Options::follow or Options::set asks for another
-    groups,     ///< event groups of perf_event_open(2), which may take turns on the PMU
-    set,        ///< events that the module has opened; needs Backend::module
-    name,       ///< those of a published set that was joined
+    automatic,  ///< `groups`, unless Options::follow or Options::set is given
+    groups,     ///< event groups of perf_event_open(2), which may be multiplexed
+    set,        ///< events opened by the module; requires Backend::module
+    name,       ///< the events of a published set that was joined
 };
 
 /// `automatic`, `groups`, `set` or `name`.
@@ -61,32 +61,32 @@ METAGROUP_API std::string_view to_string(Origin origin) noexcept;
 class METAGROUP_API MetaGroup {
   public:
     struct Options {
-        /// The groups; each is opened on each CPU that it can be counted on. Weak groups are
-        /// divided where needed: see divide_weak().
+        /// The groups; each is opened on every CPU that can count it. Weak groups are split where
+        /// needed: see divide_weak().
         std::vector<GroupSpec> groups{};
-        /// The CPUs; if not given, those that are online when the meta-group is opened.
+        /// The CPUs; by default, those that are online when the meta-group is opened.
         std::optional<CpuList> cpus{};
-        /// Count only while tasks of this cgroup run: its path as below /sys/fs/cgroup, or wherever
-        /// cgroups are mounted. Empty: all tasks. Times of a cgroup stand still while it does not
-        /// run.
+        /// Count only while tasks of this cgroup run: its path relative to /sys/fs/cgroup, or
+        /// wherever cgroups are mounted. Empty for all tasks. The times of a cgroup do not advance
+        /// while it is not running.
         std::string cgroup{};
         Backend backend = Backend::automatic;
-        /// `automatic` pins no counters unless `follow` is set, and then falls back to groups if a
-        /// PMU has too few.
+        /// With `automatic`, counters are pinned only if `follow` is set; if a PMU then has too
+        /// few, falls back to groups.
         Origin origin = Origin::automatic;
-        /// Join this published set. Groups, CPUs and read format are its own, and must not be
+        /// Join this published set. It determines groups, CPUs and read format, which must not be
         /// given; nor can it be limited to a cgroup.
         std::string set{};
-        /// Open sets, since only sets count again on a CPU that is back; see LiveGroup for groups.
-        /// A CPU that is offline when a set is opened is no error then.
+        /// Prefer sets, which count again on a CPU that comes back online; for groups see
+        /// LiveGroup. A CPU that is offline when a set is opened is then not an error.
         bool follow = false;
-        /// Do not count before enable().
+        /// Do not start counting until enable().
         bool start_disabled = false;
-        /// Of the leaders; ReadFormat::group is needed to read siblings.
+        /// Of the leaders; siblings are read only with ReadFormat::group.
         std::uint64_t read_format = default_read_format;
-        /// The CPUs that sweeps do not interrupt. Anything but the default needs the module.
+        /// The CPUs that sweeps do not interrupt. Anything but the default requires the module.
         Mode mode = {};
-        /// The device of Backend::module.
+        /// The device to use for Backend::module.
         std::string device = PERF_METAGROUP_DEVICE;
     };
 
@@ -97,13 +97,13 @@ class METAGROUP_API MetaGroup {
         std::size_t group = 0;     ///< index in groups()
     };
 
-    /// Opens every group on every CPU, CPU by CPU (sets: group by group), all or none, and enables
-    /// them at the end. A group with an event whose PMU names the CPUs it counts on
-    /// (EventSpec::cpus) is opened on those of the list only. Backend::module closes the leaders'
-    /// descriptors in between, so that only siblings need descriptors; the soft limit of
-    /// descriptors is raised if needed. \throws std::invalid_argument if there is no group, the
-    /// list of CPUs is empty, or Options::set comes with an option that it excludes. \throws Error
-    /// that names event, CPU or cgroup, and remedy.
+    /// Opens every group on every CPU, CPU by CPU (sets: group by group), all or none, and finally
+    /// enables them. A group with an event that only certain CPUs can count (EventSpec::cpus) is
+    /// opened only on those in the list. Backend::module closes the leaders' descriptors on the
+    /// way, so that only siblings need descriptors; the soft limit of descriptors is raised if
+    /// needed. \throws std::invalid_argument if there is no group, the list of CPUs is empty, or
+    /// Options::set is combined with an option that it excludes. \throws Error naming event, CPU or
+    /// cgroup, and remedy.
     static MetaGroup open(const Options& options);
 
     MetaGroup(MetaGroup&&) noexcept;
@@ -112,18 +112,18 @@ class METAGROUP_API MetaGroup {
     MetaGroup& operator=(const MetaGroup&) = delete;
     ~MetaGroup();
 
-    /// One sweep. Record `i` of the snapshot is members()[i]. Does not allocate unless the snapshot
-    /// is too small, as it is the first time. \throws Error.
+    /// One sweep. Record `i` of the snapshot is members()[i]. Allocates only if the snapshot is too
+    /// small, as it is the first time. \throws Error.
     void read(Snapshot& snapshot);
-    /// The same of the members on some CPUs only: the others are neither read nor in the snapshot,
-    /// so look for records by SnapshotView::find(). An empty list gives a snapshot without records.
-    /// Does not allocate either: the list keeps its mask.
+    /// The same for the members on some CPUs only: the others are neither read nor in the snapshot,
+    /// so use SnapshotView::find() to locate records. With an empty list the snapshot has no
+    /// records. Does not allocate either: the list stores its mask.
     void read(Snapshot& snapshot, const CpuList& cpus);
-    /// One sweep without a copy if the backend is Backend::module, which is the fastest way to
-    /// read. The view is valid until the next call of any function. \throws Error.
+    /// One sweep, with Backend::module without a copy: the fastest way to read. The view is valid
+    /// until the next call of any function. \throws Error.
     [[nodiscard]] SnapshotView sweep() &;
     SnapshotView sweep() && = delete;
-    /// Enables all members. \throws Error: all are tried, the first error is thrown.
+    /// Enables all members. Tries all, then throws the first error. \throws Error.
     void enable();
     /// Disables all members. \throws as enable().
     void disable();
@@ -132,26 +132,27 @@ class METAGROUP_API MetaGroup {
 
     /// The backend in use, never Backend::automatic.
     [[nodiscard]] Backend backend() const noexcept;
-    /// The reason for this backend as a text, for example the error of Backend::module.
+    /// The reason for this backend as text, for example the error of Backend::module.
     [[nodiscard]] const std::string& backend_reason() const& noexcept;
     [[nodiscard]] std::string backend_reason() &&;
-    /// The origin in use, never Origin::automatic, and the reason as a text.
+    /// The origin in use, never Origin::automatic, and the reason for it as text.
     [[nodiscard]] Origin origin() const noexcept;
     [[nodiscard]] const std::string& origin_reason() const& noexcept;
     [[nodiscard]] std::string origin_reason() &&;
-    /// The CPUs of the options, or those of the set that was joined.
+    /// The CPUs of the options, or of the set that was joined.
     [[nodiscard]] const CpuList& cpus() const& noexcept;
     const CpuList& cpus() const&& = delete;
-    /// Device::publish() of a meta-group of Origin::set. Its name keeps its events when this ends.
+    /// Device::publish() for a meta-group of Origin::set. The name keeps the events after this
+    /// object is destroyed.
     void publish(const std::string& name, unsigned mode = 0440,
                  std::optional<std::uint32_t> gid = std::nullopt);
-    /// Why the events of a followed member could not be opened anew, as a text; empty if they
-    /// could, or were not tried. \throws Error; std::out_of_range if i >= members().size().
+    /// Why the events of a followed member could not be reopened, as text; empty if they were, or
+    /// if that was not tried. \throws Error; std::out_of_range if i >= members().size().
     [[nodiscard]] std::string problem(std::size_t i) const;
     /// The members, in the order of the snapshot's records.
     [[nodiscard]] std::span<const Member> members() const& noexcept;
     std::span<const Member> members() const&& = delete;
-    /// The groups that were opened. Value `i` of a record is of event `i` of its group.
+    /// The groups that were opened. Value `i` of a record belongs to event `i` of its group.
     [[nodiscard]] std::span<const GroupSpec> groups() const& noexcept;
     std::span<const GroupSpec> groups() const&& = delete;
     /// Events of a member. \throws std::out_of_range if i >= members().size().

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Payload: the decoder of what read(2) of a leader returns.
+/// Payload: decodes the data that read(2) of a leader returns.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 namespace metagroup {
 
 /// The bits of `perf_event_attr.read_format`, as perf_event_open(2) defines them. Repeated here
-/// since older kernel headers lack the last.
+/// because older kernel headers lack the last one.
 struct ReadFormat {
     static constexpr std::uint64_t total_time_enabled = 1U << 0;
     static constexpr std::uint64_t total_time_running = 1U << 1;
@@ -27,12 +27,12 @@ struct ReadFormat {
 
 namespace detail {
 
-/// Where the fields of a payload are, in 64-bit words; 0 for those that the format lacks. Those of
+/// The offsets of a payload's fields in 64-bit words; 0 if the format lacks the field. Fields of
 /// event i are `stride` * i words further on.
 struct alignas(8) PayloadLayout {
     std::uint8_t time_enabled, time_running, value, id, lost;
     std::uint8_t stride;
-    std::uint8_t fixed;  ///< words beside those of the events, which are `stride` for each
+    std::uint8_t fixed;  ///< words in addition to the `stride` words of each event
 
     [[nodiscard]] constexpr std::size_t bytes(std::size_t nr) const noexcept {
         return sizeof(std::uint64_t) * (fixed + nr * stride);
@@ -55,7 +55,7 @@ constexpr PayloadLayout payload_layout(std::uint64_t format) noexcept {
     return layout;
 }
 
-// Of all formats: decoding is a matter of a few instructions.
+// For all formats, so that decoding takes only a few instructions.
 inline constexpr auto payload_layouts = [] {
     std::array<PayloadLayout, ReadFormat::all + 1> layouts{};
     for (std::size_t format = 0; format < layouts.size(); ++format)
@@ -65,18 +65,19 @@ inline constexpr auto payload_layouts = [] {
 
 }  // namespace detail
 
-/// Bytes of the payload of a group of `nr_events` events. Without ReadFormat::group only the leader
-/// is read, and `nr_events` does not matter.
+/// Size in bytes of the payload of a group of `nr_events` events. Without ReadFormat::group only
+/// the leader is read, and `nr_events` is ignored.
 constexpr std::size_t payload_size(std::uint64_t read_format, std::size_t nr_events) noexcept {
     const bool group = (read_format & ReadFormat::group) != 0;
     return detail::payload_layout(read_format).bytes(group ? nr_events : 1);
 }
 
-/// A view of one payload. Does not own the bytes; needs no alignment; never reads beyond them.
+/// A view of one payload. Does not own the bytes, requires no alignment, and never reads beyond
+/// them.
 class METAGROUP_API Payload {
   public:
-    /// Checks that `bytes` are exactly one payload of that format.
-    /// \return no value if they are not: too short, too long, or a format with unknown bits.
+    /// Parses `bytes`, which must be exactly one payload of that format.
+    /// \return no value if they are too short or too long, or the format has unknown bits.
     static std::optional<Payload> parse(std::span<const std::byte> bytes,
                                         std::uint64_t read_format) noexcept {
         if (read_format > ReadFormat::all) return std::nullopt;
@@ -85,7 +86,7 @@ class METAGROUP_API Payload {
         if (payload.has(ReadFormat::group)) {
             if (words == 0) return std::nullopt;
             const std::uint64_t nr = payload.word(0);
-            // Bounded by the bytes before it is multiplied by anything.
+            // Bounds nr before it is multiplied by anything.
             if (nr == 0 || nr > words) return std::nullopt;
             payload.nr_ = static_cast<std::size_t>(nr);
         }
@@ -105,7 +106,7 @@ class METAGROUP_API Payload {
     [[nodiscard]] std::optional<std::uint64_t> time_running() const noexcept {
         return field(layout().time_running);
     }
-    /// The count of event `i`, as the kernel gave it. \throws std::out_of_range if i >= nr().
+    /// The count of event `i`, as the kernel returned it. \throws std::out_of_range if i >= nr().
     [[nodiscard]] std::uint64_t value(std::size_t i) const {
         if (i >= nr_) refuse(i);
         return word(layout().value + i * layout().stride);
@@ -116,7 +117,7 @@ class METAGROUP_API Payload {
         if (i >= nr_) refuse(i);
         return field(layout().id, i);
     }
-    /// Samples that event `i` lost; no value if the format lacks it.
+    /// The number of samples that event `i` lost; no value if the format lacks it.
     /// \throws std::out_of_range if i >= nr().
     [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const {
         if (i >= nr_) refuse(i);

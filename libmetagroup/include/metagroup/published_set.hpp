@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// PublishedSet: the sets that have names on this machine.
+/// PublishedSet: the published sets of this machine.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@
 
 namespace metagroup {
 
-/// A name, as /sys/class/perf_metagroup describes it. See Device::publish() and MetaGroup::Options.
-/// Another process may change or end it at any time.
+/// A published set, as described in /sys/class/perf_metagroup. See Device::publish() and
+/// MetaGroup::Options. Another process may change or remove it at any time.
 struct PublishedSet {
     std::string name{};
-    std::uint64_t id = 0;      ///< of this name alone, also if another has its text later
+    std::uint64_t id = 0;      ///< unique, even if the name is reused later
     std::string state{};       ///< the worst Status of its members: `ok`, `offline`...
     std::uint32_t uid = 0;     ///< the owner
     std::uint32_t gid = 0;     ///< the group
     unsigned mode = 0;         ///< who may join: 0400 the owner, 0040 the group, 0004 all
-    CpuList cpus{};            ///< on which its events are counted
+    CpuList cpus{};            ///< the CPUs on which its events are counted
     std::uint64_t events = 0;  ///< on all CPUs
     std::uint64_t users = 0;   ///< meta-groups that have joined
-    std::uint64_t sweeps = 0;  ///< of these, so far
+    std::uint64_t sweeps = 0;  ///< made by these so far
 };
 
-/// All of them, by name; none if the module has no names.
+/// All published sets, sorted by name; none if the module does not support them.
 METAGROUP_API std::vector<PublishedSet> published_sets();
-/// The one of that name; nothing if there is none.
+/// The published set of that name; no value if there is none.
 METAGROUP_API std::optional<PublishedSet> published_set(std::string_view name);
 
 }  // namespace metagroup

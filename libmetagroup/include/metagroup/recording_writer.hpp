@@ -15,15 +15,17 @@
 
 namespace metagroup {
 
-/// Writes a file that Recording, `perf script` and `perf report` read. If the process is killed,
-/// they read what was written up to the last finish_round(), and Recording what follows. Move-only.
+/// Writes a file that Recording, `perf script` and `perf report` can read. If the process is
+/// killed, all of them can read the data up to the last finish_round(), and Recording also the
+/// rest. Move-only.
 class METAGROUP_API RecordingWriter {
   public:
     struct Options {
-        /// Leaders before their siblings. Sample type, clock and period of the attributes are set
-        /// to those of a stream; a timer of its own keeps its period.
+        /// Leaders precede their siblings. The sample type, clock and period of the attributes are
+        /// set to those of a stream; a timer keeps its own period.
         std::vector<RecordedEvent> events{};
-        /// Between two deadlines; 0 if the CPUs have none in common, as in Backend::per_fd.
+        /// Time between two deadlines; 0 if the CPUs have no common deadlines, as with
+        /// Backend::per_fd.
         std::uint64_t period_ns = 0;
         /// Of the leaders.
         std::uint64_t read_format = default_read_format | ReadFormat::id;
@@ -31,23 +33,23 @@ class METAGROUP_API RecordingWriter {
         std::string version = "libmetagroup";  ///< of the program, for the file's header
     };
 
-    /// Empties the file if it exists. \throws std::invalid_argument if there are no events, or one
-    /// has no identifiers. \throws Error that names the file.
+    /// Truncates the file if it exists. \throws std::invalid_argument if there are no events, or
+    /// one has no identifiers. \throws Error naming the file.
     RecordingWriter(const std::string& path, const Options& options);
     RecordingWriter(RecordingWriter&&) noexcept;
     RecordingWriter& operator=(RecordingWriter&&) noexcept;
     RecordingWriter(const RecordingWriter&) = delete;
     RecordingWriter& operator=(const RecordingWriter&) = delete;
-    /// Leaves the file as it is after a kill, unless finish() was called.
+    /// Without finish(), leaves the file as a killed process does.
     ~RecordingWriter();
 
-    /// Appends records. \throws Error that names the file.
+    /// Appends records. \throws Error naming the file.
     void write(const Records& records);
-    /// To be called each time that all rings were drained: readers sort records by time between
-    /// rounds. \throws Error that names the file.
+    /// Call this each time all rings have been drained: readers sort records by time within a
+    /// round. \throws Error naming the file.
     void finish_round();
-    /// Appends the description of the machine; nothing may be written afterwards.
-    /// \throws Error that names the file.
+    /// Appends the description of the machine; nothing may be written afterwards. \throws Error
+    /// naming the file.
     void finish();
 
   private:

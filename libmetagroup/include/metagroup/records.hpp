@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /// \file
-/// Records: what a CPU has written into its ring.
+/// Records: the records that a CPU has written to its ring.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -12,16 +12,16 @@
 
 namespace metagroup {
 
-/// Whole records of one ring, oldest first, as perf_event_open(2) describes them, with IDENTIFIER,
-/// TIME, CPU and READ. A view.
+/// Complete records from one ring, oldest first, in the format of perf_event_open(2) with
+/// IDENTIFIER, TIME, CPU and READ. A view.
 class Records {
   public:
-    /// Where a sample has its identifier and its time, in bytes.
+    /// Offsets in bytes of a sample's identifier and time.
     static constexpr std::size_t id_at = sizeof(perf_event_header);
     static constexpr std::size_t time_at = id_at + sizeof(std::uint64_t);
 
     Records() = default;
-    /// The whole records that `bytes` begin with.
+    /// The complete records at the start of `bytes`.
     explicit Records(std::span<const std::byte> bytes) noexcept {
         std::span<const std::byte> first;
         std::span<const std::byte> last;
@@ -37,10 +37,10 @@ class Records {
     }
 
     [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return bytes_; }
-    /// Time of the first sample that has one, in nanoseconds of the stream's clock; 0 if there is
-    /// none.
+    /// Time of the first sample, in nanoseconds on the stream's clock; 0 if there is no sample with
+    /// a time.
     [[nodiscard]] std::uint64_t first_ns() const noexcept { return first_; }
-    /// Time of the last sample that has one; 0 if there is none.
+    /// Time of the last sample; 0 if there is no sample with a time.
     [[nodiscard]] std::uint64_t last_ns() const noexcept { return last_; }
 
     /// Calls `visit` with the type (PERF_RECORD_SAMPLE...) and the bytes of each record.
@@ -48,7 +48,7 @@ class Records {
     void each(Visit visit) const {
         walk(bytes_, visit);
     }
-    /// The number at `offset` of a record; 0 if the record ends before.
+    /// The number at `offset` in a record; 0 if the record is too short.
     [[nodiscard]] static std::uint64_t number_at(std::span<const std::byte> record,
                                                  std::size_t offset) noexcept {
         std::uint64_t number = 0;
@@ -56,8 +56,8 @@ class Records {
             std::memcpy(&number, record.data() + offset, sizeof(number));
         return number;
     }
-    /// The header of the record that `bytes` begin with; of size 0 if it is not whole. A copy,
-    /// since the memory of a ring may change between check and use.
+    /// The header of the record at the start of `bytes`; its size is 0 if the record is incomplete.
+    /// A copy, since the memory of a ring may change between check and use.
     [[nodiscard]] static perf_event_header whole_header(std::span<const std::byte> bytes) noexcept {
         perf_event_header next{};
         if (bytes.size() < sizeof(next)) return {};

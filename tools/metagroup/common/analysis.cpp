@@ -14,22 +14,22 @@ using metagroup::RecordedEntry;
 using metagroup::Recording;
 using Kind = RecordedEntry::Kind;
 
-// Histograms have integers: rates and ratios are kept in thousandths.
+// Histograms store integers: rates and ratios are stored in thousandths.
 constexpr double kFactor = 1000;
 
-// Without the module, a timer leads each group: it samples, and is nothing to report.
+// Without the module, a timer leads each group: it only triggers samples and is not reported.
 bool is_counted(const metagroup::RecordedEvent& event) {
     return (event.attr.sample_type & PERF_SAMPLE_READ) != 0 && !event.is_timer();
 }
 
-// The time between two deadlines of a timer, in ns; 0 if the event is none.
+// The time between two deadlines of a timer, in ns; 0 if the event is not a timer.
 std::uint64_t timer_period(const perf_event_attr& attr) {
     if (!metagroup::is_clock(attr)) return 0;
     if (attr.freq == 0) return attr.sample_period;
     return 1'000'000'000 / std::max<std::uint64_t>(attr.sample_freq, 1);
 }
 
-// The events of a group stand together.
+// The events of a group are adjacent.
 std::vector<Column> columns_of(const Recording& recording, const Extent& extent) {
     std::vector<Column> columns;
     for (const auto& [leader, events] : extent.groups)
@@ -55,7 +55,7 @@ std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const E
     return std::make_shared<CountLayout>(columns_of(recording, extent), std::move(lanes), rows);
 }
 
-// The CPUs of a machine if the group was recorded on all of them.
+// The CPUs of the machine if the group was recorded on all of them.
 std::set<int> recorded_cpus(const Recording& recording) {
     std::set<int> cpus;
     for (const metagroup::RecordedEvent& event : recording.events())
@@ -216,7 +216,7 @@ void Analysis::add_sample(const RecordedEntry& entry) {
     const auto found = counters_.find({entry.event, entry.cpu});
     if (found == counters_.end()) return;
     const Counter& counter = found->second;
-    // Formats without times: the event was counted all the time.
+    // Formats without times: assume that the event was always counted.
     const std::uint64_t enabled = entry.payload->time_enabled().value_or(entry.time_ns);
     const auto difference =
         take_values(entry)
@@ -235,7 +235,7 @@ void Analysis::add_sample(const RecordedEntry& entry) {
     if (intervals_ && entry.time_ns >= counter.last) intervals_->finish(counter.lane);
 }
 
-// Of one sample.
+// For one sample.
 void Analysis::add_figures(Counts& sample, std::size_t place,
                            const metagroup::Difference& difference) {
     constexpr double largest = 1e15;
@@ -260,7 +260,7 @@ void Analysis::add_timing(const RecordedEntry& entry) {
     if (period_ && before == entry.time_ns) return;
     Losses& losses = losses_[place];
     if (lost) {
-        // Of the deadlines before, only those since the begin.
+        // Of the preceding deadlines, only those since the start.
         const std::uint64_t period =
             period_ ? *period_ : timer_period(recording_.events()[entry.event].attr);
         const std::uint64_t missed =
@@ -269,7 +269,7 @@ void Analysis::add_timing(const RecordedEntry& entry) {
                 : std::min(entry.lost, (nominal(entry.time_ns) - nominal(extent_.begin)) / period);
         losses.lost += missed;
         losses.expected += missed;
-        histograms_.try_emplace({place, figures_.size()});  // a row, also without a sample
+        histograms_.try_emplace({place, figures_.size()});  // a row even without a sample
         return;
     }
     ++losses.expected;
@@ -315,8 +315,8 @@ std::vector<Distribution> Analysis::distributions() const {
 Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation& rows,
                    std::vector<Figure> figures, std::uint64_t most)
     : rows_(rows), figures_(std::move(figures)) {
-    // Whole periods, so that all steps have as many samples. Without them, so long that each CPU
-    // has some samples in each step: all CPUs are in the sums then.
+    // Whole periods, so that all steps have the same number of samples. Without periods, long
+    // enough for each CPU to have several samples per step, so that sums include all CPUs.
     constexpr std::uint64_t some = 4;
     const std::uint64_t unit = recording.period_ns().value_or(1);
     std::set<std::size_t> groups;
@@ -339,7 +339,7 @@ Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation
         for (std::size_t i = 0; i < figures_.size(); ++i)
             for (std::size_t place = 0; place < places().size(); ++place) {
                 const auto metric = figures_[i].of(analysis.metrics(), counts, place);
-                // The rate of some of the CPUs is not that of all.
+                // The rate of some CPUs is not the rate of all.
                 const bool whole =
                     figures_[i].ratio || counts.at(place, figures_[i].column).complete();
                 if (metric && whole)
@@ -366,7 +366,7 @@ std::vector<std::size_t> find_phases(std::span<const double> series) {
         std::nth_element(values.begin(), middle, values.end());
         return *middle;
     };
-    // Medians of neighbours: one or two steps are no phase.
+    // The median of neighbours: one or two steps are not a phase.
     std::vector<double> smooth;
     std::vector<double> changes;
     std::vector<double> sums{0};
@@ -377,8 +377,8 @@ std::vector<std::size_t> find_phases(std::span<const double> series) {
         if (i > 0) changes.push_back(std::abs(series[i] - series[i - 1]));
     }
     const auto [low, high] = std::ranges::minmax(smooth);
-    // The noise is in the changes from step to step: the median of |x - y| of a normal distribution
-    // is 0.954 of its deviation. The least that is distinguished: a part of the range and of the
+    // The noise is estimated from the changes between steps: the median of |x - y| for a normal
+    // distribution is 0.954 times its deviation. The minimum is a fraction of the range and of the
     // height.
     const double noise = std::max({median(changes) / 0.954, (high - low) / 100, high / 1000});
     const double penalty = 3 * noise * noise * std::log(static_cast<double>(n));

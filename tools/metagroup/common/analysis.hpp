@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// The samples of a recording, added up over intervals, and the distributions of their figures.
-// The figures over time, and the phases of the time.
+// The samples of a recording, summed over intervals, the distributions of their figures, the
+// figures over time, and the phases.
 #pragma once
 
 #include <cstddef>
@@ -24,24 +24,24 @@ namespace tool {
 // The CPUs and times of the samples.
 struct Extent {
     struct Lane {
-        std::uint64_t first = 0;  // ns, of its samples
+        std::uint64_t first = 0;  // ns, of the samples
         std::uint64_t last = 0;
     };
 
-    metagroup::CpuList cpus{};  // also those without a sample, as far as they are known
-    std::uint64_t begin = 0;    // ns; 0: with the recording
+    metagroup::CpuList cpus{};  // including those without samples, if known
+    std::uint64_t begin = 0;    // ns; 0 for the start of the recording
     std::uint64_t first = 0;
     std::uint64_t last = 0;
     std::uint64_t samples = 0;
-    std::map<std::pair<std::size_t, int>, Lane> lanes{};  // by group, which is its leader, and CPU
+    std::map<std::pair<std::size_t, int>, Lane> lanes{};       // by group (its leader) and CPU
     std::map<std::size_t, std::vector<std::size_t>> groups{};  // events that are counted
 };
 
-// The samples from `since` to `until`, in ns from the first one.
-// \throws std::runtime_error if there are none. \throws as Recording::next().
+// The samples from `since` to `until`, in ns after the first one. \throws std::runtime_error if
+// there are none. \throws as Recording::next().
 Extent find_extent(metagroup::Recording& recording, std::uint64_t since, std::uint64_t until);
 
-// The rate of an event, or the ratio of two.
+// The rate of an event, or the ratio of two events.
 struct Figure {
     std::string name;
     std::string_view unit;
@@ -54,24 +54,24 @@ struct Figure {
     }
 };
 
-// The distribution of a figure over samples. Its values were multiplied by `factor`.
+// The distribution of a figure over samples. Values are multiplied by `factor`.
 struct Distribution {
-    std::string_view place;  // empty: of all CPUs together
+    std::string_view place;  // empty for all CPUs together
     std::size_t cpus = 0;
     std::string name;
     std::string_view unit;
     double factor = 1;
     const metagroup::Histogram* values = nullptr;
-    std::optional<std::uint64_t> lost;  // samples of the place
-    std::uint64_t expected = 0;         // with the lost ones
+    std::optional<std::uint64_t> lost;  // lost samples of the place
+    std::uint64_t expected = 0;         // including lost samples
 
-    // p50, p90, p99 and the largest; nothing without values.
+    // p50, p90, p99 and maximum; empty if there are no values.
     std::vector<double> quantiles() const;
 };
 
 class Analysis {
   public:
-    // Receives the time of the end of the interval in seconds, and its counts.
+    // Receives the end of the interval in seconds, and its counts.
     using OnInterval = std::function<void(double, const Counts&)>;
 
     // Reads the recording from its start.
@@ -80,7 +80,7 @@ class Analysis {
 
     // Adds the next entry of the recording. \return false after the last one.
     bool step(const OnInterval& on_interval);
-    // All of them.
+    // Adds all entries.
     void run(const OnInterval& on_interval) {
         while (step(on_interval)) {
         }
@@ -91,7 +91,7 @@ class Analysis {
     const std::vector<Figure>& figures() const { return figures_; }
     // Seconds from the first sample to the last.
     double seconds() const;
-    // After the last step: from the first sample to the last.
+    // After the last step: the time from the first sample to the last.
     const Counts& whole() const { return whole_; }
     std::vector<Distribution> distributions() const;
 
@@ -99,7 +99,7 @@ class Analysis {
     // A group on a CPU.
     struct Counter {
         std::size_t lane = 0;
-        std::uint64_t last = 0;  // ns, of its samples
+        std::uint64_t last = 0;  // ns, of the samples
         Counts* sample = nullptr;
     };
     struct Span {
@@ -140,26 +140,26 @@ class Analysis {
     Accumulator accumulator_;
     std::optional<Intervals> intervals_;
     std::map<std::pair<std::size_t, int>, Counter> counters_;  // as Extent::lanes
-    // By group: what it counted since the sample before, on any CPU.
+    // By group: its counts since the previous sample, on any CPU.
     std::map<std::size_t, Counts> samples_;
     std::vector<std::uint64_t> values_;  // of one sample
     std::vector<std::uint64_t> ids_;
-    std::map<std::uint64_t, Span> deadlines_;  // that are not complete
-    // By place and figure. Behind the last figure: the lateness, or without common deadlines the
+    std::map<std::uint64_t, Span> deadlines_;  // incomplete ones
+    // By place and figure. After the last figure: the lateness, or without common deadlines the
     // time between two samples.
     std::map<std::pair<std::size_t, std::size_t>, metagroup::Histogram> histograms_;
     metagroup::Histogram skew_;
     std::uint64_t newest_ = 0;              // ns
-    std::uint64_t complete_ = 0;            // ns; no later entry is older
+    std::uint64_t complete_ = 0;            // ns; no entry to come is older
     std::map<std::size_t, Losses> losses_;  // by place
-    // By CPU; without common deadlines by event and CPU.
+    // By CPU; without common deadlines, by event and CPU.
     std::map<std::pair<std::size_t, int>, Lane> lanes_;
 };
 
-// Figures of places over time, in steps of whole periods, or of several samples.
+// Figures of places over time, in steps of whole periods or of several samples.
 class Timeline {
   public:
-    // Reads the recording from its start. There are not more than `most` steps.
+    // Reads the recording from its start. There are at most `most` steps.
     Timeline(metagroup::Recording& recording, const Extent& extent, const Aggregation& rows,
              std::vector<Figure> figures, std::uint64_t most);
 
@@ -167,7 +167,7 @@ class Timeline {
     const std::vector<Place>& places() const { return rows_.places(); }
     double interval() const { return interval_; }  // seconds of a step
     std::size_t steps() const { return steps_; }
-    // Negative: not known.
+    // Negative if unknown.
     double at(std::size_t figure, std::size_t step, std::size_t place) const {
         return values_[(figure * steps_ + step) * places().size() + place];
     }
@@ -181,9 +181,9 @@ class Timeline {
     std::vector<double> values_;  // by figure, step and place
 };
 
-// The begins of the phases of a series, in each of which its values are about the same: binary
-// segmentation. A phase is divided where that reduces the sum of squares most, and by more than 3
-// log(n) times the variance of the noise, an information criterion as that of Schwarz.
+// The starts of the phases of a series, in each of which its values are about the same: binary
+// segmentation. A phase is split where this reduces the sum of squares most, if by more than 3
+// log(n) times the variance of the noise, an information criterion similar to Schwarz's.
 std::vector<std::size_t> find_phases(std::span<const double> series);
 
 }  // namespace tool

@@ -33,7 +33,7 @@ constexpr std::array<Unit, 5> kUnits{
     {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}}};
 constexpr double kLongest = 1e15;  // ns: eleven days
 
-// Nanoseconds; nothing if the text is no time.
+// Nanoseconds; no value if the text is not a time.
 std::optional<double> parse_time(std::string_view text, nanoseconds bare) {
     double number = 0;
     const char* const last = text.data() + text.size();
@@ -68,7 +68,7 @@ std::vector<std::string> option_names(const CLI::App& app) {
     return names;
 }
 
-// An option or argument that there is not; empty if all words are known.
+// Describes an unknown option or argument; empty if all words are known.
 std::string describe_unknown_word(const CLI::App& app) {
     const CLI::App* where = &app;
     std::string of;
@@ -78,7 +78,7 @@ std::string describe_unknown_word(const CLI::App& app) {
     }
     if (!of.empty()) of += ": ";
     std::vector<std::string> words = where->remaining();
-    words.erase(std::ranges::find(words, "--"), words.end());  // a command, which is not parsed
+    words.erase(std::ranges::find(words, "--"), words.end());  // a command is not parsed
     if (words.empty()) return "";
     const std::string word = words.front();
     if (word.starts_with('-')) {
@@ -90,7 +90,7 @@ std::string describe_unknown_word(const CLI::App& app) {
     if (names.empty()) return fmt::format("{}unexpected argument \"{}\"; see --help", of, word);
     return fmt::format(
         "{}unknown subcommand \"{}\"; {}", of, word,
-        did_you_mean(word, names, fmt::format("there are {}", fmt::join(names, ", "))));
+        did_you_mean(word, names, fmt::format("the subcommands are {}", fmt::join(names, ", "))));
 }
 
 // True if the value of the option, or of the last of several letters, is the next word.
@@ -129,17 +129,16 @@ CLI::Option* add_count(CLI::App& app, const std::string& name, std::optional<std
     return app.add_option_function<std::string>(name, set, help)->type_name("N");
 }
 
-// CLI11's own units keep six digits of a number.
+// CLI11's own units keep only six digits of a number.
 CLI::Option* add_duration(CLI::App& app, const std::string& name,
                           std::optional<nanoseconds>& duration, nanoseconds bare, nanoseconds least,
                           const std::string& help) {
     const auto set = [=, &duration, name = name.substr(name.find("--"))](const std::string& text) {
         const auto ns = parse_time(text, bare);
         if (!ns)
-            throw CLI::ValidationError(
-                name, fmt::format("\"{}\" is not a time: a number, and ns, us, ms, s or min, as in "
-                                  "100us or 2s",
-                                  text));
+            throw CLI::ValidationError(name, fmt::format("\"{}\" is not a time: use a number with "
+                                                         "ns, us, ms, s or min, e.g. 100us or 2s",
+                                                         text));
         if (*ns < static_cast<double>(least.count()) || *ns > kLongest)
             throw CLI::ValidationError(name,
                                        fmt::format("{} is not between {} us and {:.0f} s", text,
@@ -162,12 +161,12 @@ void add_aggregation(CLI::App& app, AggrMode& mode) {
         rows->add_option(app.add_flag_callback(
             name, [&mode, value] { mode = value; }, help));
     };
-    add("-A,--per-cpu", AggrMode::cpu, "a row for each CPU");
-    add("--per-core", AggrMode::core, "a row for each core");
-    add("--per-cache", AggrMode::cache, "a row for each last-level cache");
-    add("--per-die", AggrMode::die, "a row for each die");
-    add("--per-socket", AggrMode::socket, "a row for each socket");
-    add("--per-node", AggrMode::node, "a row for each NUMA node");
+    add("-A,--per-cpu", AggrMode::cpu, "one row per CPU");
+    add("--per-core", AggrMode::core, "one row per core");
+    add("--per-cache", AggrMode::cache, "one row per last-level cache");
+    add("--per-die", AggrMode::die, "one row per die");
+    add("--per-socket", AggrMode::socket, "one row per socket");
+    add("--per-node", AggrMode::node, "one row per NUMA node");
     rows->require_option(0, 1);
 }
 
@@ -217,32 +216,30 @@ std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& err
 void Selection::add_set_options(CLI::App& app) {
     CLI::Option* events =
         app.add_option("-e,--event", events_,
-                       "events, as in cycles,{instructions,cache-misses}; events in braces are "
-                       "counted at the same time; may be given several times")
+                       "events, e.g. cycles,{instructions,cache-misses}; events in braces are "
+                       "counted as a group; can be given several times")
             ->check(not_empty())
             ->allow_extra_args(false)
             ->type_name("EVENTS");
-    // Finding the default opens events, so only for the subcommand that was called.
+    // Finding the default events opens them, so do it only for the subcommand in use.
     app.preparse_callback([events](std::size_t) { events->default_str(default_events()); });
     app.add_flag_callback(
-        "-a,--all-cpus", [] {}, "all CPUs that are online, as without -C");
-    app.add_option("-C,--cpu", cpus_, "CPUs, as in 0-3,8")
-        ->type_name("CPUS")
-        ->capture_default_str();
+        "-a,--all-cpus", [] {}, "all online CPUs (the default)");
+    app.add_option("-C,--cpu", cpus_, "CPUs, e.g. 0-3,8")->type_name("CPUS")->capture_default_str();
     add_device(app, device_);
 }
 
 namespace {
 
-// Options of perf that choose tasks; they are not in --help.
+// perf's options that select tasks; hidden from --help.
 void refuse_tasks(CLI::App& app) {
     for (const char* name : {"-p,--pid", "-t,--tid", "-u,--uid"})
         app.add_option_function<std::string>(
                name,
                [](const std::string&) {
                    throw std::invalid_argument(
-                       "-p, -t and -u choose tasks, but all tasks of the CPUs are counted; use -G "
-                       "CGROUP for those of a cgroup, or perf stat for those of a process");
+                       "-p, -t and -u select tasks, but all tasks on the CPUs are counted; use -G "
+                       "CGROUP to count a cgroup, or perf stat to count a process");
                },
                "")
             ->group("");
@@ -253,26 +250,26 @@ void refuse_tasks(CLI::App& app) {
 void Selection::add_options(CLI::App& app) {
     add_set_options(app);
     refuse_tasks(app);
-    app.add_option("-G,--cgroup", cgroup_, "count only tasks of this cgroup, as in system.slice")
+    app.add_option("-G,--cgroup", cgroup_, "count only tasks in this cgroup, e.g. system.slice")
         ->check(not_empty())
         ->type_name("CGROUP");
-    app.add_option("--backend", backend_, "read by the module, or one CPU after the other")
+    app.add_option("--backend", backend_, "read with the module, or one CPU at a time")
         ->check(CLI::IsMember({"auto", "module", "perfd"}))
         ->capture_default_str();
     app.add_option("--origin", origin_,
-                   "event groups, or a set of the module; groups may take turns on a "
-                   "PMU, the events of a set are pinned; auto is groups")
+                   "event groups, or sets opened by the module; groups may be multiplexed, sets "
+                   "are pinned; auto means groups")
         ->check(CLI::IsMember({"auto", "groups", "set"}))
         ->capture_default_str();
-    CLI::Option* set = app.add_option("--set", set_, "the events and CPUs of a published set")
+    CLI::Option* set = app.add_option("--set", set_, "use the events and CPUs of a published set")
                            ->check(not_empty())
                            ->type_name("SET");
     for (const char* other : {"--event", "--all-cpus", "--cpu", "--cgroup", "--origin"})
         set->excludes(app.get_option(other));
     app.add_flag("--quiet-cpus", mode_.quiet,
-                 "do not wake idle CPUs; their counts are those of their last idle entry");
+                 "do not wake idle CPUs; their counts date from idle entry");
     app.add_flag("--skip-isolated", mode_.skip_isolated,
-                 "do not interrupt the CPUs of nohz_full= and isolcpus=");
+                 "do not interrupt isolated CPUs (nohz_full=, isolcpus=)");
 }
 
 metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpec> first) const {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Options that subcommands share: what to count, and how values are written. The words that a
-// command line may have.
+// Options shared by subcommands: what to count, and the syntax of values.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -15,18 +14,18 @@
 
 namespace tool {
 
-// The events, CPUs and backend to count with, or the published set.
+// The events, CPUs and backend, or the published set.
 class Selection {
   public:
     void add_options(CLI::App& app);
-    // Those of a set: events, CPUs and the device.
+    // Only the options for a set: events, CPUs and the device.
     void add_set_options(CLI::App& app);
 
-    // Empty: all tasks.
+    // Empty for all tasks.
     const std::string& cgroup() const { return cgroup_; }
 
-    // Counts `first` before the events of -e, and without -e instead of the default events.
-    // \throws std::invalid_argument that names option and remedy.
+    // Counts `first` before the events of -e, or without -e instead of the default events. \throws
+    // std::invalid_argument naming option and remedy.
     metagroup::MetaGroup::Options options(std::vector<metagroup::GroupSpec> first = {}) const;
 
   private:
@@ -40,30 +39,30 @@ class Selection {
     metagroup::Mode mode_;
 };
 
-// The events that are counted without -e: hardware events where there is a PMU for them.
+// The events that are counted without -e: hardware events if a PMU supports them.
 std::string default_events();
 
-// True unless this machine does not know the events, or cannot count the first group of them.
+// False if this machine does not know the events or cannot count their first group.
 bool can_count(const std::string& events);
 
-// An option that takes a number from 1 on.
+// An option that takes a positive number.
 CLI::Option* add_count(CLI::App& app, const std::string& name, std::optional<std::uint32_t>& count,
                        const std::string& help);
 
-// An option that takes a time, as in 100us or 2s; a number without unit is multiplied by `bare`. A
-// time shorter than `least` is refused.
+// An option that takes a time such as 100us or 2s; a number without a unit is multiplied by `bare`.
+// Rejects times shorter than `least`.
 CLI::Option* add_duration(CLI::App& app, const std::string& name,
                           std::optional<std::chrono::nanoseconds>& duration,
                           std::chrono::nanoseconds bare, std::chrono::nanoseconds least,
                           const std::string& help);
 
-// An option --device.
+// Adds --device.
 void add_device(CLI::App& app, std::string& device);
 
-// -A and --per-core to --per-node, of which one may be given.
+// Adds -A and --per-core to --per-node, at most one of which may be given.
 void add_aggregation(CLI::App& app, AggrMode& mode);
 
-// For options whose absence means something else: an empty value is mostly an unset variable of a
+// For options whose absence has another meaning: an empty value is usually an unset variable in a
 // script.
 CLI::Validator not_empty();
 
@@ -73,10 +72,10 @@ std::vector<const CLI::App*> subcommands_of(const CLI::App& app);
 // Includes the options of option groups.
 std::vector<const CLI::Option*> options_of(const CLI::App& app);
 
-// Puts "--" before a command, so that words behind it are its own, as in perf stat ls -a.
+// Puts "--" before a command, so that the words after it belong to it, as in perf stat ls -a.
 std::vector<std::string> separate_command(const CLI::App& app, std::vector<std::string> words);
 
-// The message of a parse error: it names an unknown word and similar ones.
+// The message for a parse error: names an unknown word and similar ones.
 std::string describe_usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 }  // namespace tool

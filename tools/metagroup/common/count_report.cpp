@@ -23,8 +23,8 @@
 namespace tool {
 namespace {
 
-// A rate as people read it, and as in perf stat: 41.360 /sec, 2.596 G/sec. Programs get it as it
-// is: a unit that changes from row to row is easily overlooked.
+// A rate for people, as in perf stat: 41.360 /sec, 2.596 G/sec. Programs get the plain number: a
+// unit that changes from row to row is easily missed.
 struct Shortened {
     double value;
     std::string_view prefix;
@@ -40,7 +40,7 @@ Shortened shorten(const Metric& metric) {
     return shortened;
 }
 
-// The part of a row that depends on the event only.
+// The part of a row that depends only on the event.
 struct Label {
     explicit Label(const Column& column) {
         if (column.clock) divisor = 1e6;
@@ -57,12 +57,12 @@ struct Label {
     std::string text;  // unit and event
 };
 
-// Counts of occurrences are written exactly. Nothing if the event was not counted.
+// Occurrences are printed exactly. No value if the event was not counted.
 struct Shown {
     Shown(const Subject& subject, const Counts& counts, const Count& count, const Label& label,
           std::size_t column)
         : exact(label.integer && count.exact()), whole(count.count) {
-        // As perf: the cgroup has not run.
+        // As in perf: the cgroup has not run.
         if (!subject.cgroup.empty() && count.enabled == 0) return;
         value = counts.value(count, column);
         if (value) value = *value / label.divisor;
@@ -84,8 +84,8 @@ double percent(const Count& count) {
     return value == 0 ? 0 : 100 * count.deviation / value;
 }
 
-// The order of rows in perf stat: with -A by event, else by place. An event that is counted once
-// for all CPUs has one row, of the first.
+// The order of rows in perf stat: with -A by event, otherwise by place. An event that is counted
+// once for all CPUs has one row, for the first CPU.
 template <typename Row>
 void each_row(const Aggregation& rows, const std::vector<Column>& columns, const Row& row) {
     const std::size_t places = rows.places().size();
@@ -177,7 +177,7 @@ class TextReport final : public Report {
         print("#{:>14} {}{:>18} {:<9}{}\n", "time", place, "counts", "unit", "events");
     }
 
-    // A place of several CPUs has their number, as in perf stat.
+    // A place with several CPUs shows their number, as in perf stat.
     std::string place_column(const Place& place) const {
         if (place.name.empty()) return "";
         if (!shows_cpus()) return fmt::format("{:<{}}", place.name, place_width());
@@ -231,16 +231,16 @@ class TextReport final : public Report {
     unsigned lines_ = 0;
 };
 
-// Of the time in which it could count. Nothing could keep an unsupported event from counting.
+// The part of the enabled time that was counted. An unsupported event was never enabled: 100 %.
 double percent_running(const Column& column, const Count& count) {
     return column.supported ? 100 * count.coverage() : 100;
 }
 
-// The fields are those of perf stat -x: time (with -I), place (unless all CPUs are added up) and
-// its CPUs (unless it is one), value, unit, event, cgroup (with -G), deviation in percent (with
-// -r), nanoseconds counted, percentage of the time counted, metric, its unit. Rows of CPUs that
-// were offline for a time have one more: the nanoseconds. Rows that lack CPUs have that, and the
-// number of those CPUs.
+// The fields of perf stat -x: time (with -I), place (unless all CPUs are added up) and its CPUs
+// (unless it is one), value, unit, event, cgroup (with -G), deviation in percent (with -r),
+// nanoseconds counted, percentage of the time counted, metric, its unit. A row with CPUs that were
+// offline for a time has one more: the nanoseconds. A row that lacks CPUs has that and the number
+// of missing CPUs.
 class CsvReport final : public Report {
   public:
     CsvReport(Output& output, Subject subject, std::string separator)
@@ -269,7 +269,7 @@ class CsvReport final : public Report {
         has_deviation_ = seconds.runs > 1;
         rows(counts);
     }
-    void overhead(const Overhead&) override {}  // not in the format of perf stat
+    void overhead(const Overhead&) override {}  // perf stat's format has none
 
   private:
     void rows(const Counts& counts) {
@@ -352,7 +352,7 @@ Json quantiles(const metagroup::Histogram& histogram) {
 }
 
 std::string json_string(std::string_view text) {
-    // Text from files of the system may be invalid UTF-8.
+    // Text from system files may be invalid UTF-8.
     return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -377,7 +377,7 @@ std::string_view place_key(AggrMode mode) {
     return "";
 }
 
-// A line for each count, with the keys of perf stat -j, and one for the overhead.
+// One line per count, with the keys of perf stat -j, and one for the overhead.
 class JsonReport final : public Report {
   public:
     JsonReport(Output& output, Subject subject)
@@ -493,7 +493,7 @@ std::unique_ptr<Report> make_json_report(Output& output, Subject subject) {
 
 namespace {
 
-// Makes a tab of "\\t". \return the reason if it may not be one.
+// Converts a backslash and a t to a tab. \return the reason if `text` cannot be a separator.
 std::string separator_of(std::string& text) {
     const auto of_numbers = [](unsigned char c) {
         return std::isalnum(c) != 0 ||
@@ -508,14 +508,15 @@ std::string separator_of(std::string& text) {
 }  // namespace
 
 void CountOutput::add_options(CLI::App& app, const std::string& lines) {
-    CLI::Option* csv = app.add_option("-x,--field-separator", separator, "CSV with this separator")
-                           ->transform(CLI::Validator(separator_of, ""))
-                           ->type_name("SEPARATOR");
-    app.add_flag("-j,--json", json, "a line of JSON for each " + lines)->excludes(csv);
+    CLI::Option* csv =
+        app.add_option("-x,--field-separator", separator, "print CSV with this separator")
+            ->transform(CLI::Validator(separator_of, ""))
+            ->type_name("SEPARATOR");
+    app.add_flag("-j,--json", json, "print one line of JSON per " + lines)->excludes(csv);
     CLI::Option* output = app.add_option("-o,--output", file, "write to a file")
                               ->check(not_empty())
                               ->type_name("FILE");
-    app.add_flag("--append", append, "add to the file")->needs(output);
+    app.add_flag("--append", append, "append to the file")->needs(output);
 }
 
 std::unique_ptr<Report> CountOutput::make_report(Output& output, Subject subject) const {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts and the rows of tables, by the library.
+// The library's counts and table rows.
 #pragma once
 
 #include <metagroup/accumulator.hpp>

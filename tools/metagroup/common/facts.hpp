@@ -11,15 +11,15 @@ namespace tool {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kReportWidth = 80;  // also on wider terminals, for what is pasted
+constexpr std::size_t kReportWidth = 80;  // even on wider terminals, since reports are pasted
 
 // The name of a fact in text.
 std::string words(std::string name);
 
-// A line for each fact of an object.
+// One line per fact of an object.
 std::string text_of(const Json& section);
 
-// An array of objects with the same facts: a row for each.
+// An array of objects with the same facts: one row per object.
 std::string table_of(const Json& rows);
 
 Json set_fact(const metagroup::PublishedSet& set);

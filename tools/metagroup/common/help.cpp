@@ -18,7 +18,7 @@ struct Line {
     std::string text;
 };
 
-// The value of an option: its kind, or the words that it may be.
+// The value of an option: its kind, or the allowed words.
 std::string value_of(const CLI::Option& option) {
     if (option.get_items_expected_max() == 0) return "";
     const std::string type = option.get_type_name();
@@ -69,7 +69,7 @@ std::string HelpFormatter::make_help(const CLI::App* app, std::string name,
     std::vector<Line> positionals;
     std::string usage = fmt::format("Usage: {} [OPTION]...", name);
     for (const CLI::Option* option : options_of(*app)) {
-        // Option groups have a --help of their own.
+        // Option groups have their own --help.
         const bool is_help = option->check_lname("help") && option != app->get_help_ptr();
         if (option->get_group().empty() || is_help) continue;  // hidden
         if (option->nonpositional()) options.push_back({name_of(*option), text_of(*option)});

@@ -7,8 +7,7 @@
 
 namespace tool {
 
-// As perf and ip print it: a line for each option, aligned. What needs more words is on the manual
-// pages.
+// One aligned line per option, like perf and ip. Details are in the manual pages.
 class HelpFormatter : public CLI::FormatterBase {
   public:
     std::string make_help(const CLI::App* app, std::string name,

@@ -14,15 +14,15 @@ using metagroup::Snapshot;
 using metagroup::Stream;
 using std::chrono::nanoseconds;
 
-// The deadlines of a stream that are read at once: the rings hold several times as many. A stream
-// costs less than sweeps if they are ten or more.
+// The number of stream deadlines to read at once: the rings hold several times as many. From ten
+// on, a stream costs less than sweeps.
 constexpr nanoseconds kLongestBatch = std::chrono::milliseconds(100);
 constexpr int kLargestBatch = 512;
 
 }  // namespace
 
 CLI::Option* add_method(CLI::App& app, std::string& method) {
-    return app.add_option("--method", method, "read by sweeps, or by a stream of the module")
+    return app.add_option("--method", method, "read with sweeps, or with a stream of the module")
         ->check(CLI::IsMember({"auto", "sweep", "stream"}))
         ->capture_default_str();
 }
@@ -33,7 +33,7 @@ std::optional<StreamedIntervals> StreamedIntervals::start(
     const bool wanted = method == "stream";
     const bool possible = group.backend() == metagroup::Backend::module;
     if (wanted && !possible)
-        throw std::invalid_argument("--method stream needs the module: " +
+        throw std::invalid_argument("--method stream requires the module: " +
                                     std::string(group.backend_reason()));
     const bool cheaper = possible && 10 * interval < kLongestBatch;
     if (!wanted && (method == "sweep" || !cheaper)) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<StreamedIntervals> StreamedIntervals::start(
         return StreamedIntervals(Stream::start(group, {.period = interval}), first, layout);
     } catch (const metagroup::Error&) {
         if (wanted) throw;
-        return std::nullopt;  // sweeps need no rings and no timers
+        return std::nullopt;  // sweeps need neither rings nor timers
     }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Short intervals: each CPU reads its own counters at their ends, and many are read at once.
+// Short intervals: each CPU reads its own counters at the end of each, and many are fetched at
+// once.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -20,28 +21,28 @@
 
 namespace tool {
 
-// An option --method: auto, sweep or stream.
+// Adds --method: auto, sweep or stream.
 CLI::Option* add_method(CLI::App& app, std::string& method);
 
 class StreamedIntervals {
   public:
-    // Counts begin with `first`, a sweep. \return none if sweeps are to be used.
-    // \throws std::invalid_argument or Error if `method` is stream and there can be none.
+    // Counts begin with the sweep `first`. \return no value if sweeps should be used. \throws
+    // std::invalid_argument or Error if `method` is stream and that is not possible.
     static std::optional<StreamedIntervals> start(metagroup::MetaGroup& group,
                                                   const std::string& method,
                                                   std::chrono::nanoseconds interval,
                                                   const metagroup::Snapshot& first,
                                                   const std::shared_ptr<const CountLayout>& layout);
 
-    // The time after which next() is worth it.
+    // How long to wait after next() has returned nullptr.
     std::chrono::nanoseconds batch() const { return batch_; }
-    // The counts of the next interval, which ends at end(); nullptr if no more is complete. A CPU
-    // that missed a deadline is waited for, but not for long.
+    // The counts of the next interval, which ends at end(); nullptr if no further interval is
+    // complete. Waits for a CPU that missed a deadline, but not for long.
     const Counts* next(Overhead& overhead);
     std::uint64_t end() const { return intervals_.taken_until(); }
-    // \return deadlines lost that next() does not add to the overhead.
+    // \return lost deadlines that next() does not add to the overhead.
     std::uint64_t stop() { return stream_.stop(); }
-    // After stop(): the last interval ends with a later sweep.
+    // Call after stop(): ends the last interval with a later sweep.
     void finish(const metagroup::Snapshot& snapshot);
 
   private:

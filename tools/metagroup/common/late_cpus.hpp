@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CPUs that come online while others are counted.
+// CPUs that come online while counting.
 #pragma once
 
 #include <algorithm>
@@ -14,12 +14,12 @@ namespace tool {
 
 class LateCpus {
   public:
-    // `online`: the CPUs that are online when counting begins. If not all of them are counted,
-    // others are not expected to be.
+    // `online`: the CPUs online when counting begins. If not all of them are counted, CPUs that
+    // come online later are not expected to be counted either.
     explicit LateCpus(metagroup::CpuList counted, const metagroup::CpuList& online = online_now())
         : counted_(std::move(counted)), all_(counted_.intersect(online) == online) {}
 
-    // Of those that are online now, the ones that should be counted and are not.
+    // The CPUs that are online now and should be counted, but are not.
     metagroup::CpuList among(const metagroup::CpuList& online = online_now()) const {
         std::vector<int> late;
         if (all_) std::ranges::set_difference(online, counted_, std::back_inserter(late));
@@ -34,7 +34,7 @@ class LateCpus {
     }
 
   private:
-    // None where sysfs is not mounted.
+    // None if sysfs is not mounted.
     static metagroup::CpuList online_now() {
         try {
             return metagroup::CpuList::online();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The grammar of tools/perf/util/expr.y, whose names no library for expressions reads.
+// The grammar of tools/perf/util/expr.y, whose names no expression library can parse.
 #include "common/metric_expression.hpp"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::int64_t bits(double value) {
 
 struct Operator {
     char sign;
-    unsigned level;  // higher ones bind more tightly
+    unsigned level;  // higher levels bind more tightly
     double (*function)(double, double);
 };
 
@@ -73,7 +73,7 @@ class MetricParser {
             fmt::format("metric expression \"{}\", column {}: {}", text_, pos_ + 1, reason));
     }
 
-    // The next character that is no blank; 0 at the end.
+    // The next non-blank character; 0 at the end.
     char peek() {
         pos_ = std::min(text_.find_first_not_of(" \t\n", pos_), text_.size());
         return pos_ < text_.size() ? text_[pos_] : '\0';
@@ -91,7 +91,7 @@ class MetricParser {
     void emit(Step step) {
         constexpr std::size_t most = 10'000;
         result_.steps_.push_back(step);
-        if (result_.steps_.size() > most) fail("too long, with the metrics that it has");
+        if (result_.steps_.size() > most) fail("too long, including the metrics that it uses");
     }
     void emit(double number) { emit({.kind = Step::Kind::number, .number = number}); }
     void emit(MetricExpression::Function function) {
@@ -165,7 +165,7 @@ class MetricParser {
                std::string_view("_.:@?\\").find(c) != std::string_view::npos;
     }
 
-    // `@` stands for '/', and a backslash is in front of what would be an operator.
+    // `@` stands for '/', and a backslash escapes operators.
     std::string name() {
         peek();
         std::string name;
@@ -207,14 +207,14 @@ class MetricParser {
         if (found == known.end()) known.push_back(std::move(wanted));
     }
 
-    // A fact about the machine.
+    // A property of the machine.
     double literal(std::string_view name) const {
         if (name == "num_cpus_online")
             return static_cast<double>(metagroup::CpuList::online().size());
         if (name == "num_cpus") return static_cast<double>(metagroup::CpuList::possible().size());
         if (name == "smt_on")
             return std::ifstream("/sys/devices/system/cpu/smt/active").get() == '1' ? 1 : 0;
-        fail(fmt::format("\"#{}\" is not known", name));
+        fail(fmt::format("\"#{}\" is unknown", name));
     }
 
     std::string_view text_;

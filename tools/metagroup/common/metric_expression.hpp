@@ -14,32 +14,32 @@ namespace tool {
 
 class MetricExpression {
   public:
-    // The expression of another metric, which a name may stand for. Empty: the name is an event.
+    // The expression of another metric that a name stands for. Empty if the name is an event.
     using Lookup = std::function<std::string_view(std::string_view name)>;
 
     // The source of a value.
     struct Variable {
-        std::string event;            // as parse_events() reads it; or duration_time, in seconds
-        bool number_of_cpus = false;  // that have counted it: source_count(event)
+        std::string event;            // for parse_events(); or duration_time, in seconds
+        bool number_of_cpus = false;  // source_count(event): CPUs that counted it
 
         bool operator==(const Variable&) const = default;
     };
 
-    // \throws std::invalid_argument that names the place and the reason.
+    // \throws std::invalid_argument naming the position and the reason.
     explicit MetricExpression(std::string_view text, const Lookup& metric = {});
 
-    // In the order in which they first stand in the expression.
+    // In order of first use in the expression.
     const std::vector<Variable>& variables() const { return variables_; }
 
-    // Takes the values of the variables. Nothing if the result is no number, as after a division
-    // by 0.
+    // Takes the values of the variables. No value if the result is not a number, for example after
+    // a division by 0.
     std::optional<double> evaluate(std::span<const double> values) const;
 
   private:
     friend class MetricParser;
     using Function = double (*)(double, double);
-    // In postfix order: a number, a variable, a function of the two values before, or the choice
-    // between values: one, condition, other.
+    // In postfix order: a number, a variable, a function of the two preceding values, or a choice
+    // with the operands value, condition, alternative.
     struct Step {
         enum class Kind { number, variable, function, choice };
         Kind kind = Kind::number;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Metrics without the counts that they are made of: a column for each metric, a row for each place.
+// Metrics without counts: one column per metric, one row per place.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class MetricReport : public Report {
             if (!subject_.metrics.label_of(column).empty()) columns_.push_back(column);
         if (columns_.empty())
             throw std::invalid_argument(
-                "--metric-only: none of these events has a metric; choose metrics by -M");
+                "--metric-only: none of these events has a metric; choose metrics with -M");
     }
 
     void interval(double seconds, const Counts& counts) override {
@@ -36,7 +36,7 @@ class MetricReport : public Report {
     virtual std::string row(std::string_view time, double seconds, const Counts& counts,
                             std::size_t place) const = 0;
 
-    // The count of a place that lacks most CPUs: metrics are of those that have all.
+    // The count with the most missing CPUs: a metric covers only CPUs that have all its counts.
     static const Count& poorest(const Counts& counts, std::size_t place) {
         std::size_t poorest = 0;
         for (std::size_t column = 1; column < counts.columns().size(); ++column)
@@ -77,7 +77,7 @@ class MetricText final : public MetricReport {
         : MetricReport(output, std::move(subject)), separator_(std::move(separator)) {}
 
   private:
-    // A time or a place, in front.
+    // A time or a place, at the start of a row.
     std::string front(std::string_view text, int width) const {
         if (separator_) return csv_field(text, *separator_) + *separator_;
         return fmt::format("{:<{}} ", text, width);

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kTime = "duration_time";  // in seconds, which every count has
+constexpr std::string_view kTime = "duration_time";  // in seconds, known for every count
 
 bool same(std::string_view a, std::string_view b) {
     return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
@@ -49,7 +49,7 @@ fs::path metrics_of_user() {
     return home == nullptr ? fs::path() : fs::path(home) / ".config/metagroup/metrics";
 }
 
-// Nothing for an object that defines none, as an event in perf's tables.
+// No value for an object that is not a metric, such as an event in perf's tables.
 std::optional<MetricDefinition> definition(const nlohmann::json& object) {
     const auto text = [&](const char* key) { return object.value(key, std::string()); };
     MetricDefinition metric{text("MetricName"),      text("MetricExpr"), 1, text("ScaleUnit"), {},
@@ -79,9 +79,10 @@ void MetricTable::read(const std::string& directory, bool required) {
     for (const fs::directory_entry& entry : fs::directory_iterator(directory, error))
         if (entry.path().extension() == ".json") files.push_back(entry.path());
     if (error && required)
-        throw std::runtime_error(fmt::format(
-            "cannot read the metrics in {}: {}; name a directory with files *.json by --metric-dir",
-            directory, error.message()));
+        throw std::runtime_error(
+            fmt::format("cannot read the metrics in {}: {}; give a directory with *.json files "
+                        "with --metric-dir",
+                        directory, error.message()));
     std::ranges::sort(files);
     for (const fs::path& file : files) {
         try {
@@ -89,7 +90,7 @@ void MetricTable::read(const std::string& directory, bool required) {
                 if (auto metric = definition(object)) add(std::move(*metric));
         } catch (const nlohmann::json::exception& wrong) {
             throw std::runtime_error(
-                fmt::format("{} has no list of metrics in JSON: {}; see metagroup-stat(1)",
+                fmt::format("{} is not a list of metrics in JSON: {}; see metagroup-stat(1)",
                             file.string(), wrong.what()));
         }
     }
@@ -125,7 +126,7 @@ std::vector<const MetricDefinition*> MetricTable::find(const std::string& names)
         if (found.size() == before)
             throw std::invalid_argument(fmt::format(
                 "unknown metric \"{}\"; {}", name,
-                metagroup::did_you_mean(name, known, "\"metagroup list -M\" shows all")));
+                metagroup::did_you_mean(name, known, "\"metagroup list -M\" lists all")));
     }
     return found;
 }
@@ -139,7 +140,7 @@ MeasuredMetric MetricTable::measure(const MetricDefinition& metric) const {
         measured.missing = error.what();
         return measured;
     }
-    bool together = true;  // events of the CPU itself, at the same time if possible
+    bool together = true;  // events of the CPU itself, in one group if possible
     metagroup::GroupSpec group{{}, "W"};
     for (const auto& variable : measured.expression.variables()) {
         std::string& name = measured.names.emplace_back(variable.event);
@@ -162,7 +163,7 @@ MeasuredMetric MetricTable::measure(const MetricDefinition& metric) const {
         }
     }
     if (group.events.empty() && measured.missing.empty())
-        measured.missing = "its expression has no event";
+        measured.missing = "its expression contains no event";
     if (together && group.events.size() > 1 && measured.missing.empty())
         measured.groups = metagroup::divide_weak({std::move(group)});
     return measured;
@@ -184,15 +185,16 @@ std::vector<MeasuredMetric> choose_metrics(const std::string& names, const std::
             chosen.push_back(std::move(measured));
             continue;
         }
-        fmt::print(stderr, "metagroup: metric \"{}\" is left out: {}\n", metric->name,
+        fmt::print(stderr, "metagroup: skipping metric \"{}\": {}\n", metric->name,
                    measured.missing);
     }
-    if (chosen.empty()) throw std::runtime_error("no metric is left; see \"metagroup list -M\"");
+    if (chosen.empty())
+        throw std::runtime_error("none of the metrics can be counted; see \"metagroup list -M\"");
     return chosen;
 }
 
 void add_metric_directory(CLI::App& app, std::string& directory) {
-    app.add_option("--metric-dir", directory, "read more metrics from the files *.json there")
+    app.add_option("--metric-dir", directory, "read more metrics from the *.json files there")
         ->check(not_empty())
         ->envname("METAGROUP_METRICS")
         ->type_name("FILE");
@@ -201,7 +203,7 @@ void add_metric_directory(CLI::App& app, std::string& directory) {
 CLI::Option* add_metrics(CLI::App& app, std::string& metrics, std::string& directory) {
     CLI::Option* const option =
         app.add_option("-M,--metrics", metrics,
-                       "metrics or groups of them, as in IPC,power; see metagroup list -M")
+                       "metrics or metric groups, e.g. IPC,power; see metagroup list -M")
             ->check(not_empty())
             ->excludes(app.get_option("--set"))
             ->type_name("METRICS");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Metrics by name: definitions in files, in the format of perf's tables.
+// Metrics by name, defined in files in the format of perf's tables.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -26,21 +26,21 @@ struct MeasuredMetric {
     MetricDefinition definition;
     MetricExpression expression;
     std::vector<metagroup::GroupSpec> groups;
-    std::vector<std::string> names;  // of the columns, by variable
-    std::string missing;             // why it cannot be counted; empty: it can
+    std::vector<std::string> names;  // names of the columns, by variable
+    std::string missing;             // why it cannot be counted; empty if it can
 };
 
 class MetricTable {
   public:
-    // Of the installation, then of $XDG_CONFIG_HOME/metagroup/metrics, then of `directory` if it is
-    // not empty: all files *.json. A later definition of a name replaces an earlier one.
-    // \throws std::runtime_error that names the file and what is wrong.
+    // Reads all *.json files of the installation, then those in $XDG_CONFIG_HOME/metagroup/metrics,
+    // then those in `directory` unless it is empty. A later definition of a name replaces an
+    // earlier one. \throws std::runtime_error naming the file and the error.
     static MetricTable load(const std::string& directory);
 
     const std::vector<MetricDefinition>& all() const { return metrics_; }
 
-    // By names and groups, which commas separate; in any case.
-    // \throws std::invalid_argument that names the unknown one and similar ones.
+    // Finds metrics by comma-separated names and groups, ignoring case. \throws
+    // std::invalid_argument naming the unknown one and similar ones.
     std::vector<const MetricDefinition*> find(const std::string& names) const;
 
     MeasuredMetric measure(const MetricDefinition& metric) const;
@@ -53,21 +53,21 @@ class MetricTable {
     std::vector<MetricDefinition> metrics_;
 };
 
-// The events of all of them.
+// The events of all the metrics.
 std::vector<metagroup::GroupSpec> groups_of(const std::vector<MeasuredMetric>& metrics);
 
-// Those of MetricTable::find() that can be counted; says on standard error which cannot, and why.
-// \throws as MetricTable, and if none is left.
+// The metrics of MetricTable::find() that can be counted; reports the others and the reasons on
+// standard error. \throws as MetricTable, and if none can be counted.
 std::vector<MeasuredMetric> choose_metrics(const std::string& names, const std::string& directory);
 
-// For Metrics. The first columns are those of groups_of().
+// The argument for Metrics. The first columns must be those of groups_of().
 std::vector<DefinedMetric> defined_metrics(const std::vector<MeasuredMetric>& metrics,
                                            const std::vector<Column>& columns);
 
-// An option --metric-dir.
+// Adds --metric-dir.
 void add_metric_directory(CLI::App& app, std::string& directory);
 
-// Adds the option --metrics, which a published set excludes, and --metric-dir. \return --metrics
+// Adds --metrics, which excludes --set, and --metric-dir. \return --metrics
 CLI::Option* add_metrics(CLI::App& app, std::string& metrics, std::string& directory);
 
 }  // namespace tool

@@ -16,7 +16,7 @@
 namespace tool {
 namespace {
 
-// From SIGTERM to SIGKILL.
+// Time from SIGTERM to SIGKILL.
 constexpr std::chrono::seconds kGrace(2);
 
 rlimit descriptor_limit() noexcept {
@@ -25,8 +25,7 @@ rlimit descriptor_limit() noexcept {
     return limit;
 }
 
-// The library raises the soft limit where it opens many events; a command gets what was there
-// before.
+// The library raises the soft limit when it opens many events; the command gets the original limit.
 const rlimit kFirstLimit = descriptor_limit();
 
 class LimitOfCommands {
@@ -114,7 +113,7 @@ Inputs::Inputs(const Signals& signals, std::vector<pollfd> others)
 int Inputs::wait_until(Signals::Clock::time_point deadline) {
     for (;;) {
         const timespec timeout = time_left(deadline);
-        // A tick that is due comes before the descriptors.
+        // A due tick takes precedence over descriptors.
         if (timeout.tv_sec == 0 && timeout.tv_nsec == 0) return 0;
         const int ready = ::ppoll(files_.data(), files_.size(), &timeout, nullptr);
         if (ready == 0) return 0;
@@ -135,7 +134,7 @@ CommandError::CommandError(int error, const std::string& command)
 
 Child::Child(std::vector<std::string> command, const Signals& signals) : signals_(signals) {
     int error = spawn(pid_, command);
-    if (error == ENOEXEC) {  // a script without "#!": as execvp(3), by a shell
+    if (error == ENOEXEC) {  // a script without "#!": run it with a shell, like execvp(3)
         std::vector<std::string> by_shell{"/bin/sh", "-c", "exec \"$@\"", "sh"};
         by_shell.insert(by_shell.end(), command.begin(), command.end());
         error = spawn(pid_, by_shell);
@@ -174,7 +173,7 @@ std::optional<int> Child::status() {
 void Child::terminate() {
     if (status()) return;
     ::kill(pid_, SIGTERM);
-    ::kill(pid_, SIGCONT);  // a stopped process takes no other signal
+    ::kill(pid_, SIGCONT);  // a stopped process does not handle other signals
 }
 
 int Child::wait() {

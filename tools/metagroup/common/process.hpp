@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Waiting for deadlines and signals, and the command that this process runs.
+// Waits for deadlines and signals, and runs a command.
 #pragma once
 
 #include <poll.h>
@@ -18,12 +18,11 @@
 
 namespace tool {
 
-// Undoes what the parent process has set: scripts start background processes with SIGINT ignored,
-// other parents ignore SIGCHLD or SIGPIPE, or leave signals blocked. SIGHUP stays ignored, for
-// nohup(1).
+// Resets inherited signal state: scripts start background processes with SIGINT ignored, other
+// parents ignore SIGCHLD or SIGPIPE or leave signals blocked. SIGHUP stays ignored, for nohup(1).
 void restore_signals();
 
-// Blocks signals, so that they are taken by waiting and none is lost between two waits.
+// Blocks signals, so that they are received only while waiting and none is lost in between.
 class Signals {
   public:
     using Clock = std::chrono::steady_clock;
@@ -44,13 +43,13 @@ class Signals {
     sigset_t before_{};
 };
 
-// The time to the deadline, for system calls; zero if it is over.
+// The time to the deadline, for system calls; zero if it has passed.
 timespec time_left(Signals::Clock::time_point deadline);
 
-// Waits for signals, and for descriptors beside them.
+// Waits for signals and descriptors.
 class Inputs {
   public:
-    // A descriptor has one of its events, or has failed.
+    // Returned if a descriptor is ready or has failed.
     static constexpr int kReady = -1;
 
     Inputs(const Signals& signals, std::vector<pollfd> others);
@@ -63,8 +62,8 @@ class Inputs {
     std::vector<pollfd> files_;  // signals_ last
 };
 
-// Deadlines at a fixed distance. A deadline that passes before wait() is called is counted as
-// missed; the later ones do not shift.
+// Deadlines at fixed intervals. A deadline that passes before wait() is called counts as missed;
+// later ones do not shift.
 class Ticker {
   public:
     using Clock = Signals::Clock;
@@ -72,7 +71,7 @@ class Ticker {
     Ticker(std::chrono::nanoseconds interval, Clock::time_point start)
         : interval_(interval), next_(start + interval) {}
 
-    // The next deadline that is not over.
+    // The next deadline that has not passed.
     Clock::time_point next() {
         const auto behind = Clock::now() - next_;
         if (behind > Clock::duration::zero()) {
@@ -83,8 +82,8 @@ class Ticker {
         return next_;
     }
 
-    // Sleeps until next(), or until the waiter wakes for something else.
-    // \return what the waiter returned, 0 at the deadline.
+    // Sleeps until next(), or until the waiter returns for another reason. \return the waiter's
+    // result, 0 at the deadline.
     template <typename Waiter>
     int wait(Waiter&& waiter) {
         if (const int woken_by = waiter.wait_until(next())) return woken_by;
@@ -93,13 +92,13 @@ class Ticker {
         return 0;
     }
 
-    // Starts again now; keeps the number of missed deadlines.
+    // Restarts from now; keeps the number of missed deadlines.
     void restart(std::chrono::nanoseconds interval) {
         interval_ = interval;
         next_ = Clock::now() + interval;
     }
 
-    // From the last deadline to the return of its wait.
+    // The time from the last deadline to the return of its wait.
     std::chrono::nanoseconds lateness() const { return lateness_; }
     std::uint64_t missed() const { return missed_; }
 
@@ -115,25 +114,24 @@ class CommandError : public std::system_error {
   public:
     CommandError(int error, const std::string& command);
 
-    // As in env(1): 127 if there is no such command, 126 if it cannot be executed.
+    // As in env(1): 127 if the command does not exist, 126 if it cannot be executed.
     int exit_status() const { return code().value() == ENOENT ? 127 : 126; }
 };
 
-// The command that is counted while it runs. The destructor ends it.
+// The command during which events are counted. The destructor terminates it.
 class Child {
   public:
-    // `signals` must include SIGCHLD, and outlive this.
-    // \throws CommandError that names the command.
+    // `signals` must include SIGCHLD and outlive this. \throws CommandError naming the command.
     Child(std::vector<std::string> command, const Signals& signals);
     ~Child();
     Child(const Child&) = delete;
     Child& operator=(const Child&) = delete;
 
-    // The exit status as a shell has it, once the command has ended. Does not wait.
+    // The exit status, encoded as in the shell, once the command has ended. Does not wait.
     std::optional<int> status();
     // Sends SIGTERM unless the command has ended. Does not wait.
     void terminate();
-    // Waits for the end. Kills the command if it does not end soon, or if another signal arrives.
+    // Waits for the command to end. Kills it if it does not end soon, or if another signal arrives.
     int wait();
 
   private:

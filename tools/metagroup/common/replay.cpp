@@ -18,10 +18,7 @@ using metagroup::Recording;
 Recording opened(const std::string& file) {
     Recording recording(file);
     if (!recording.finished())
-        fmt::print(stderr,
-                   "metagroup: {} was not finished, or was cut short; all whole records of it are "
-                   "read\n",
-                   file);
+        fmt::print(stderr, "metagroup: {} is incomplete: reading all its complete records\n", file);
     return recording;
 }
 
@@ -30,7 +27,7 @@ std::optional<std::uint64_t> count_of(const std::optional<std::chrono::nanosecon
     return static_cast<std::uint64_t>(time->count());
 }
 
-// The remarks are complete when the whole file was read.
+// The remarks are complete only after the whole file was read.
 Extent extent_of(Recording& recording, const Replay::Options& options) {
     const auto print_remarks = [&] {
         for (const std::string& remark : recording.remarks())
@@ -47,7 +44,7 @@ Extent extent_of(Recording& recording, const Replay::Options& options) {
     }
 }
 
-// The machine of the recording, or this one if the recording does not describe it.
+// The topology in the recording, or that of this machine if it has none.
 Aggregation rows_of(const Recording& recording, AggrMode mode, const metagroup::CpuList& cpus) {
     if (recording.topology().empty()) return {mode, cpus};
     return {mode, cpus, recording.topology()};
@@ -61,7 +58,7 @@ void Replay::Options::add_option(CLI::App& app) {
     const auto is_alone = [this](const std::string&) -> std::string {
         for (const CLI::Option* other : others)
             if (other->count() > 0)
-                return other->get_name() + " cannot be given with it: the recording decides";
+                return other->get_name() + " cannot be used with it: the recording determines this";
         return "";
     };
     app.add_option("--replay", file, "show the counts of a recording")
@@ -79,7 +76,7 @@ Replay::Replay(const Options& options, AggrMode mode,
       rows_(rows_of(recording_, mode, extent_.cpus)),
       analysis_(recording_, extent_, rows_, count_of(interval)) {
     if (analysis_.columns().empty())
-        throw std::runtime_error("recording \"" + file_ + "\" has no events but timers");
+        throw std::runtime_error("recording \"" + file_ + "\" has only timers, no events");
 }
 
 void Replay::print_counts(const CountOutput& format, Output& output) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A recording that takes the place of counters.
+// A recording in place of counters.
 #pragma once
 
 #include <CLI/App.hpp>
@@ -18,12 +18,12 @@ namespace tool {
 class Replay {
   public:
     struct Options {
-        // An option --replay, with which no option may be given that `app` has so far.
+        // Adds --replay, which excludes all options that `app` has so far.
         void add_option(CLI::App& app);
-        // Nor this one.
+        // Excludes this option as well.
         void excludes(const CLI::Option* other) { others.push_back(other); }
 
-        std::string file;  // empty: none
+        std::string file;  // empty if none
         std::vector<const CLI::Option*> others{};
         std::optional<std::chrono::nanoseconds> since{};
         std::optional<std::chrono::nanoseconds> until{};

@@ -23,7 +23,7 @@ bool begins_character(char byte) {
 
 constexpr std::array<double, 10> kPowers{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9};
 
-// Smaller doubles represent every integer.
+// Doubles represent every integer below this.
 constexpr double kExact = 9007199254740992.0;  // 2^53
 
 void append_right(std::string& text, std::string_view number, std::size_t width) {
@@ -64,7 +64,7 @@ std::vector<std::string> fold(std::string_view text, std::size_t width) {
 }
 
 std::string entry(std::string_view name, std::string_view text, const Columns& columns) {
-    constexpr std::size_t least = 20;  // also on narrower terminals
+    constexpr std::size_t least = 20;  // even on narrower terminals
     const std::size_t room = std::max(least, columns.width - std::min(columns.width, columns.text));
     std::string result = std::string(columns.indent, ' ').append(name);
     std::size_t used = columns.indent + display_width(name);
@@ -81,7 +81,7 @@ std::string entry(std::string_view name, std::string_view text, const Columns& c
 
 namespace {
 
-// Of so many parts of ten to the power of `decimals`.
+// `rest` is in units of 10^-decimals.
 void append_parts(std::string& text, std::uint64_t rest, bool negative, unsigned decimals,
                   std::size_t width, Digits digits) {
     std::array<char, 32> room{};
@@ -110,7 +110,7 @@ void append_parts(std::string& text, std::uint64_t rest, bool negative, unsigned
 void append_decimal(std::string& text, double value, unsigned decimals, std::size_t width,
                     Digits digits) {
     const double scaled = std::abs(value) * kPowers.at(decimals);
-    if (!(scaled < kExact))  // true for NaN, too
+    if (!(scaled < kExact))  // also true for NaN
         return append_right(text, fmt::format("{:.{}f}", value, decimals), width);
     const auto parts = static_cast<std::uint64_t>(std::llround(scaled));
     append_parts(text, parts, value < 0 && parts != 0, decimals, width, digits);
@@ -183,7 +183,7 @@ std::size_t Output::width() const {
 
 void occupy_closed_streams() {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-        // open() takes the lowest free number, which is this one. The wrong direction lets uses of
+        // open() uses the lowest free number, which is this one. With the wrong direction, uses of
         // the stream fail.
         if (::fcntl(fd, F_GETFD) < 0) ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     }

@@ -27,8 +27,7 @@ constexpr auto kRatios = std::to_array<Known>({
     {"iTLB-load-misses", "iTLB-loads", "iTLB-miss", "of all iTLB cache accesses", true},
 });
 
-// The name without modifiers, as cycles of cycles:u. Both events of a ratio need the same
-// modifiers.
+// The name without modifiers: cycles for cycles:u. Both events of a ratio need the same modifiers.
 std::string_view stem(std::string_view name) {
     return name.substr(0, name.find(':'));
 }
@@ -88,7 +87,7 @@ std::optional<Metric> Metrics::defined(const Counts& counts, Row place,
             values.push_back(sums[i].counted);
         else if (!metric.columns[i])
             values.push_back(sums[i].seconds());
-        else  // clocks in milliseconds, as in perf's expressions
+        else  // clocks are in milliseconds, as in perf's expressions
             values.push_back(*value * (formulas_[columns[i]].clock ? 1e-6 : 1));
     }
     const auto value = metric.expression.evaluate(values);
@@ -136,7 +135,7 @@ void Overhead::add_deadline(const metagroup::Deadline& deadline) {
     std::uint64_t newest = 0;
     for (const metagroup::Sample& sample : deadline) {
         missed += sample.lost();
-        // A late sample comes with a later deadline than its own.
+        // A late sample is returned with a later deadline than its own.
         if (sample.lost() > 0 || sample.time_ns() < deadline.time_ns()) continue;
         oldest = std::min(oldest, sample.time_ns());
         newest = std::max(newest, sample.time_ns());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The figures beside counts, and the cost of counting.
+// The figures next to counts, and the cost of counting.
 #pragma once
 
 #include <chrono>
@@ -19,42 +19,42 @@
 
 namespace tool {
 
-// A figure beside a count: its rate, or its ratio to another count.
+// A figure next to a count: its rate, or its ratio to another count.
 struct Metric {
     double value = 0;
     std::string_view unit;  // as in perf stat: insn per cycle, of all branches, /sec
     bool percent = false;
 };
 
-// A metric by its expression.
+// A metric defined by an expression.
 struct DefinedMetric {
-    std::size_t column;  // beside which it stands
+    std::size_t column;  // next to which it is shown
     MetricExpression expression;
-    std::vector<std::optional<std::size_t>> columns;  // by variable; nothing: the time
+    std::vector<std::optional<std::size_t>> columns;  // by variable; no value for the time
     double scale;
     std::string label;  // unit and name, as in perf stat: %  branch_miss_rate
 };
 
-// The metric of each column is chosen once, so that computing it is cheap.
+// The metric of each column is selected once, to make computing it cheap.
 class Metrics {
   public:
     using Row = std::optional<std::size_t>;
     struct Ratio {
         std::size_t divisor = 0;  // a column
-        std::string_view name;    // short, as in IPC
+        std::string_view name;    // short, e.g. IPC
         std::string_view unit;
         bool percent = false;
     };
 
     explicit Metrics(const std::vector<Column>& columns, std::vector<DefinedMetric> defined = {});
 
-    // The defined metric; or, as perf stat, the ratio if the column has one, else the rate.
-    // Of all places without `place`.
+    // The defined metric; otherwise, as in perf stat, the ratio if the column has one, or the rate.
+    // For all places if `place` is not given.
     std::optional<Metric> of(const Counts& counts, Row place, std::size_t column) const;
 
-    // Per second; of a clock, CPUs utilized. Nothing if the event was not counted.
+    // Per second; for a clock, CPUs utilized. No value if the event was not counted.
     std::optional<Metric> rate(const Counts& counts, Row place, std::size_t column) const;
-    // Nothing if the column has no ratio, or no CPU has counted both of its events.
+    // No value if the column has no ratio, or no CPU has counted both of its events.
     std::optional<Metric> ratio(const Counts& counts, Row place, std::size_t column) const;
     const std::optional<Ratio>& ratio_of(std::size_t column) const {
         return formulas_[column].ratio;
@@ -82,7 +82,7 @@ std::chrono::nanoseconds cpu_time();
 // The share of one CPU that this process uses.
 class CpuUse {
   public:
-    // Since the last call, or the construction; up to 1 for each thread.
+    // Since the last call or construction; up to 1 per thread.
     double take();
 
   private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup compare: the cost of a sweep with the module and without it.
+// metagroup compare: the cost of a sweep with and without the module.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -34,26 +34,26 @@ namespace {
 
 using metagroup::CpuList;
 
-// Per sweep. Counts are empty where the kernel does not allow or support them.
+// Costs per sweep. Counts are empty if the kernel does not allow or support them.
 struct Cost {
     double microseconds = 0;  // median
     std::optional<double> syscalls;
     std::optional<double> mutexes;     // taken by the reader in the kernel
-    std::optional<double> waits;       // of the reader for other CPUs, one after the other
-    std::optional<double> interrupts;  // from CPU to CPU, on the whole machine
+    std::optional<double> waits;       // of the reader for other CPUs, one at a time
+    std::optional<double> interrupts;  // between CPUs, on the whole machine
 };
 
 struct Comparison {
     Cost per_fd;
     Cost module;
-    std::string unknown;  // the reason why a count is empty
+    std::string unknown;  // why a count is empty
 };
 
-// Event groups that can be read both ways: one per CPU, all attached to one meta-group, all
+// Event groups that both backends can read: one per CPU, all attached to one meta-group, all
 // counting.
 class Sides {
   public:
-    // \throws std::system_error that names what is missing.
+    // \throws std::system_error naming what is missing.
     Sides(const metagroup::GroupSpec& group, const CpuList& cpus, const std::string& device)
         : groups_({&group, 1}, cpus),
           device_(metagroup::Device::open(device)),
@@ -70,7 +70,7 @@ class Sides {
 
     std::size_t cpus() const { return groups_.cpus().size(); }
 
-    // Stops counting for a moment. \return true if both ways read the same counts.
+    // Stops counting briefly. \return true if both backends read the same counts.
     bool agree() {
         device_.disable();
         read_module();
@@ -117,7 +117,7 @@ class InterruptCounter {
     std::uint64_t before_ = 0;
 };
 
-// Per read, less the counts of starting and stopping the counter.
+// Per read, minus the calls for starting and stopping the counter.
 template <typename Counter, typename Read>
 double count_per_read(Counter& counter, unsigned reads, Read&& read) {
     const auto count = [&](unsigned times) {
@@ -130,14 +130,14 @@ double count_per_read(Counter& counter, unsigned reads, Read&& read) {
     return std::max(count(reads) - nothing, 0.0) / reads;
 }
 
-// The kernel's function by which one way interrupts CPUs and waits, by its names in this and in
-// older kernels, and the number of its calls in a sweep that are for the reader's own CPU only.
+// The kernel function with which a backend interrupts CPUs and waits, by its names in this and
+// older kernels, and how many of its calls in a sweep concern only the reader's own CPU.
 struct Calls {
     std::vector<std::vector<std::string>> names;
     double own = 0;
 };
 
-// Counts the first of these groups of functions that this kernel has.
+// Counts calls of the first group of functions that this kernel has.
 measure::KernelCallCounter first_of(const std::vector<std::vector<std::string>>& names) {
     for (auto group = names.begin();; ++group) {
         try {
@@ -148,7 +148,7 @@ measure::KernelCallCounter first_of(const std::vector<std::vector<std::string>>&
     }
 }
 
-// Separate from the timing, which counting would disturb. Counts vary little, so few reads suffice.
+// Separate from the timing, which it would disturb. Counts vary little, so a few reads suffice.
 template <typename Read>
 void count(Cost& cost, std::string& unknown, const Calls& calls, unsigned sweeps, Read&& read) {
     const unsigned reads = std::min(sweeps, 200U);
@@ -170,12 +170,12 @@ void count(Cost& cost, std::string& unknown, const Calls& calls, unsigned sweeps
     if (cost.waits) cost.waits = std::max(*cost.waits - calls.own, 0.0);
 }
 
-// `sweeps` of each way. The calling thread should be bound to a CPU.
+// `sweeps` with each backend. The calling thread should be bound to a CPU.
 Comparison compare(Sides& sides, unsigned sweeps) {
     const auto per_fd = [&] { sides.read_per_fd(); };
     const auto module = [&] { sides.read_module(); };
 
-    // In turns, so that disturbances affect both ways alike. The first sweeps allocate memory.
+    // Alternate, so that disturbances affect both backends alike. The first sweeps allocate memory.
     per_fd();
     module();
     std::vector<double> per_fd_times, module_times;
@@ -194,10 +194,10 @@ Comparison compare(Sides& sides, unsigned sweeps) {
     return result;
 }
 
-// Common to all rows.
+// Data common to all rows.
 struct Experiment {
     std::string events;
-    unsigned sweeps = 0;  // of each way
+    unsigned sweeps = 0;  // of each backend
     int reader = 0;       // the CPU that reads
     bool slow = false;    // a guest in slow motion, see bench/slowmo/
 };
@@ -207,7 +207,7 @@ class Results {
     virtual ~Results() = default;
 
     virtual void row(std::size_t cpus, const Comparison& comparison, bool same) = 0;
-    // After the last row. `same`: all counts agreed.
+    // Called after the last row. `same`: all counts agreed.
     virtual void end(bool same) = 0;
 };
 
@@ -218,21 +218,22 @@ double samples_per_second(std::size_t cpus, const Cost& cost) {
 class Table final : public Results {
   public:
     Table(Output& output, const Experiment& experiment) : output_(output) {
-        output_.write(
-            fmt::format("\n {} on every CPU, {} sweeps of each way in turns, from CPU {}.\n"
-                        " per-fd: a read() for each CPU. module: one read() for all of them.\n",
-                        experiment.events, experiment.sweeps, experiment.reader));
+        output_.write(fmt::format(
+            "\n {} on every CPU, {} sweeps with each backend, alternating, from CPU {}.\n"
+            " per-fd: one read() per CPU. module: one read() for all CPUs.\n",
+            experiment.events, experiment.sweeps, experiment.reader));
         if (experiment.slow)
             output_.write(R"(
  In slow motion: the clock of a virtual CPU advances with its instructions, however many
- real CPUs there are. Compare these times with each other only: a real CPU is some
+ real CPUs there are. Compare these times only with each other: a real CPU is about a
  hundred times as fast.
 )");
-        output_.write(fmt::format(
-            "\n {:4} {:<6} {:>23} {:>8} {:>8} {:>8} {:>8}\n"
-            " {:>4} {:<6} {:>11} {:>11} {:>8} {:>8} {:>8} {:>8} {:>11}\n",
-            "", "", experiment.slow ? "in slow motion:  " : "", "", "system", "", "serial", "CPUs",
-            "way", "us/sweep", "samples/s", "speed", "calls", "mutexes", "waits", "interrupts"));
+        output_.write(
+            fmt::format("\n {:4} {:<7} {:>22} {:>8} {:>8} {:>8} {:>8}\n"
+                        " {:>4} {:<7} {:>10} {:>11} {:>8} {:>8} {:>8} {:>8} {:>11}\n",
+                        "", "", experiment.slow ? "in slow motion:  " : "", "", "system", "",
+                        "serial", "CPUs", "backend", "us/sweep", "samples/s", "speed", "calls",
+                        "mutexes", "waits", "interrupts"));
     }
 
     void row(std::size_t cpus, const Comparison& comparison, bool same) override {
@@ -246,8 +247,8 @@ class Table final : public Results {
 
     void end(bool same) override {
         std::string text =
-            same ? "\n With counting stopped, all counts are the same in both ways.\n\n"
-                 : "\n THE COUNTS DIFFER: this is a defect, please report it.\n\n";
+            same ? "\n With counting stopped, all counts are the same with both backends.\n\n"
+                 : "\n THE COUNTS DIFFER: this is a bug, please report it.\n\n";
         if (!unknown_.empty()) text += fmt::format(" Some costs are unknown: {}\n\n", unknown_);
         output_.write(text);
     }
@@ -256,7 +257,7 @@ class Table final : public Results {
     void line(const std::string& label, const char* way, std::size_t cpus, const Cost& cost,
               double speed) {
         output_.write(fmt::format(
-            " {:>4} {:<6} {:>11.2f} {:>11.0f} {:>7.2f}x {:>8} {:>8} {:>8} {:>11}\n", label, way,
+            " {:>4} {:<7} {:>10.2f} {:>11.0f} {:>7.2f}x {:>8} {:>8} {:>8} {:>11}\n", label, way,
             cost.microseconds, samples_per_second(cpus, cost), speed, cell(cost.syscalls),
             cell(cost.mutexes), cell(cost.waits), cell(cost.interrupts)));
     }
@@ -284,7 +285,7 @@ class JsonLines final : public Results {
         output_.write(line.dump() + '\n');
     }
 
-    void end(bool) override {}  // each row says so
+    void end(bool) override {}  // each row has same-counts
 
   private:
     using Json = nlohmann::ordered_json;
@@ -306,7 +307,7 @@ class JsonLines final : public Results {
     Experiment experiment_;
 };
 
-// Events that every CPU counts, also without a hardware PMU.
+// Events that every CPU can count, even without a hardware PMU.
 std::string default_group() {
     const std::filesystem::path devices = "/sys/bus/event_source/devices";
     if (std::filesystem::exists(devices / "cpu"))
@@ -337,7 +338,7 @@ std::vector<std::size_t> powers_of_two_and(std::size_t all) {
 
 CpuList first_of(const CpuList& cpus, std::size_t number) {
     if (number > cpus.size())
-        throw std::invalid_argument("--numbers asks for " + std::to_string(number) +
+        throw std::invalid_argument("--numbers needs " + std::to_string(number) +
                                     " CPUs, but --cpu lists " + std::to_string(cpus.size()));
     return CpuList(
         std::vector<int>(cpus.begin(), cpus.begin() + static_cast<std::ptrdiff_t>(number)));
@@ -348,7 +349,7 @@ int run(const CompareOptions& options) {
     if (groups.size() != 1)
         throw std::invalid_argument(
             "compare reads one group per CPU: put the events in braces, "
-            "as in -e '{cycles,instructions}'");
+            "e.g. -e '{cycles,instructions}'");
     const CpuList cpus = CpuList::parse(options.cpus);
     const int reader = cpus.cpus().front();
     measure::bind_to_cpu(reader);
@@ -365,7 +366,7 @@ int run(const CompareOptions& options) {
     bool all_same = true;
     for (const CpuList& some : selections) {
         Sides sides(groups.front(), some, options.device);
-        if (!results) {  // not before the first device could be opened
+        if (!results) {  // only after the first device was opened
             if (options.json)
                 results = std::make_unique<JsonLines>(output, experiment);
             else
@@ -384,26 +385,26 @@ int run(const CompareOptions& options) {
 
 void add_compare(CLI::App& app, int& status) {
     CLI::App* compare =
-        app.add_subcommand("compare", "measure the cost of a sweep with the module and without it");
+        app.add_subcommand("compare", "measure the cost of a sweep with and without the module");
     const auto options = std::make_shared<CompareOptions>();
     compare->add_option("-e,--event", options->events, "one group of events, in braces")
         ->type_name("EVENTS")
         ->capture_default_str();
-    compare->add_option("-C,--cpu", options->cpus, "CPUs, as in 0-3,8")
+    compare->add_option("-C,--cpu", options->cpus, "CPUs, e.g. 0-3,8")
         ->type_name("CPUS")
         ->capture_default_str();
     compare
         ->add_option("--numbers", options->numbers,
-                     "numbers of CPUs to compare on, as in 8,32 (default: 1, 2, 4 ... and all)")
+                     "numbers of CPUs to compare on, e.g. 8,32 (default: 1, 2, 4 ... and all)")
         ->type_name("LIST")
         ->delimiter(',')
         ->check(CLI::Range(1U, 1'000'000U));
     add_device(*compare, options->device);
-    compare->add_option("-n,--sweeps", options->sweeps, "sweeps to measure, of each way")
+    compare->add_option("-n,--sweeps", options->sweeps, "sweeps to measure with each backend")
         ->check(CLI::Range(1U, 10'000'000U))
         ->type_name("N")
         ->capture_default_str();
-    compare->add_flag("-j,--json", options->json, "a line of JSON for each number of CPUs");
+    compare->add_flag("-j,--json", options->json, "print one line of JSON per number of CPUs");
     compare->add_option("-o,--output", options->file, "write to a file")->type_name("FILE");
     compare->callback([options, &status] { status = run(*options); });
 }

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # SPDX-License-Identifier: MIT
-# Completion of metagroup for bash: the program itself knows the candidates.
+# Completion of metagroup for bash: the program itself prints the candidates.
 
 _metagroup() {
     local program=$1 begin=$2

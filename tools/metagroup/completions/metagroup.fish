@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-# Completion of metagroup for fish: the program itself knows the candidates.
+# Completion of metagroup for fish: the program itself prints the candidates.
 
 function __metagroup_complete
     set -l words (commandline -opc)

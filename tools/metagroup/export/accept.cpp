@@ -21,7 +21,7 @@ bool same_word(std::string_view a, std::string_view b) {
     return a.size() == b.size() && ::strncasecmp(a.data(), b.data(), a.size()) == 0;
 }
 
-// Takes the text up to the separator from the front of a list.
+// Removes the text up to the separator from the front of a list.
 std::string_view take(std::string_view& list, char separator) {
     const std::size_t end = list.find(separator);
     const std::string_view item = list.substr(0, end);
@@ -29,7 +29,7 @@ std::string_view take(std::string_view& list, char separator) {
     return trimmed(item);
 }
 
-// The weight among the parameters of a type.
+// The weight in the parameters of a type.
 double weight_in(std::string_view parameters) {
     while (!parameters.empty()) {
         const std::string_view parameter = take(parameters, ';');
@@ -41,8 +41,8 @@ double weight_in(std::string_view parameters) {
     return 1;
 }
 
-// The weight of the first of these types that the header names; 0 if it names none. Of a type that
-// is there several times, as with several versions, the largest.
+// The weight of the first of these types that the header contains; 0 if it contains none. If a type
+// occurs several times, for example with several versions, the largest weight.
 double weight_of(std::initializer_list<std::string_view> types, std::string_view accept) {
     for (const std::string_view type : types) {
         std::optional<double> largest;

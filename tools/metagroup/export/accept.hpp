@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The formats of the page, and the choice by the header of a request.
+// The formats of the page, selected by the Accept header of a request.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,8 @@ namespace tool {
 
 enum class Format { text, open_metrics };
 
-// The one that the header Accept of a request weighs most (RFC 9110): OpenMetrics only if it is
-// named, and before text of the same weight.
+// The format with the highest weight in the Accept header (RFC 9110): OpenMetrics only if it is
+// listed, and preferred to text at equal weight.
 Format format_for(std::string_view accept);
 
 }  // namespace tool

@@ -11,7 +11,7 @@
 
 namespace tool {
 
-// Of those that are open and that `which` selects, `most` stay.
+// Keeps at most `most` of the open connections that `which` selects.
 template <typename Which>
 void Connections::keep(std::size_t most, const Which& which) {
     const auto counts = [&](const Connection& one) { return !one.shut && which(one); };
@@ -47,7 +47,7 @@ void Connections::shut_late() {
         if (!one.shut && one.deadline < now) shut(one);
 }
 
-// The library sees the end, and closes it after closed().
+// The library notices the end of the connection and closes it after closed().
 void Connections::shut(Connection& connection) {
     connection.shut = true;
     ::shutdown(connection.fd, SHUT_RDWR);
@@ -56,7 +56,7 @@ void Connections::shut(Connection& connection) {
 std::size_t connection_limit(std::size_t listeners) {
     constexpr std::size_t kMost = 64;
     constexpr std::size_t kLeast = 4;
-    constexpr std::size_t kOthers = 8;  // of sweeps, sysfs, and the library
+    constexpr std::size_t kOthers = 8;  // for sweeps, sysfs and the library
     rlimit limit{};
     if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return kMost;
     limit.rlim_cur = limit.rlim_max;

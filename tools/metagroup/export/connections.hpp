@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The connections of a listener: silent ones make way for others.
+// The connections of a listener: idle ones are closed in favour of new ones.
 #pragma once
 
 #include <chrono>
@@ -12,22 +12,22 @@ namespace tool {
 
 class Connections {
   public:
-    // Time for the first request to arrive.
+    // Timeout for the first request.
     static constexpr std::chrono::seconds kArrival{5};
-    // Time for an answer to be taken and for the next request to arrive.
+    // Timeout for sending the answer and receiving the next request.
     static constexpr std::chrono::seconds kSilence{30};
-    // Connections of one address.
+    // Maximum connections from one address.
     static constexpr std::size_t kMostOfClient = 16;
 
     explicit Connections(std::size_t most) : most_(most) {}
 
-    // Shuts the one that has been silent for longest if its client, or all together, have too many.
-    // `client` is the address, empty if it is not known.
+    // Shuts down the longest idle connection if this client, or all clients together, have too
+    // many. `client` is the address, empty if unknown.
     void opened(int fd, std::string client);
-    // A request has arrived.
+    // Call when a request has arrived.
     void served(int fd);
     void closed(int fd);
-    // Shuts those whose time has passed.
+    // Shuts down connections that have timed out.
     void shut_late();
 
   private:
@@ -46,11 +46,11 @@ class Connections {
 
     std::size_t most_;
     std::mutex mutex_;
-    std::list<Connection> all_;  // the one that has been silent for longest first
+    std::list<Connection> all_;  // longest idle first
 };
 
-// The connections that a listener can have, of `listeners`, so that descriptors are left. Raises
-// the soft limit of descriptors.
+// The maximum number of connections for each of `listeners` listeners that leaves enough
+// descriptors. Raises the soft limit of descriptors.
 std::size_t connection_limit(std::size_t listeners);
 
 }  // namespace tool

@@ -36,7 +36,7 @@ constexpr auto kBaseUnits = std::to_array<KnownUnit>({
     {"GB", "bytes", 1e9},
 });
 
-// As part of the name of a metric.
+// Makes a unit valid as part of a metric name.
 char part_of_name(unsigned char letter) {
     return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '_';
 }
@@ -62,10 +62,9 @@ Counters::Counters(metagroup::MetaGroup::Options options)
         for (const metagroup::EventSpec& spec : group.events) {
             const auto [other, added] = known.try_emplace(spec.name, spec.attr);
             if (!added && std::memcmp(&other->second, &spec.attr, sizeof spec.attr) != 0)
-                throw std::invalid_argument(
-                    fmt::format("two different events have the name \"{}\"; give one of them "
-                                "another, by name=",
-                                spec.name));
+                throw std::invalid_argument(fmt::format(
+                    "two different events have the name \"{}\"; rename one of them with name=",
+                    spec.name));
             columns_.push_back(added ? add_event(spec) : nullptr);
         }
     }
@@ -92,7 +91,7 @@ void Counters::take_counts() {
                 event->counts[lanes[lane].cpu].add(counts_.counter(lane, i));
 }
 
-// Members that were known before keep their counts when the groups are opened again.
+// Known members keep their counts when the groups are reopened.
 void Counters::sweep() {
     live_.read();
     for (const metagroup::MemberView& record : live_.newest())

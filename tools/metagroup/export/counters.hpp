@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts of events since the start, in base units.
+// Event counts since the start, in base units.
 #pragma once
 
 #include <map>
@@ -14,27 +14,27 @@
 
 namespace tool {
 
-// A base unit of Prometheus, such as seconds, joules or bytes. No name: occurrences.
+// A Prometheus base unit, such as seconds, joules or bytes. Without a name: occurrences.
 struct BaseUnit {
     std::string name;
     double factor = 1;
 };
 
-// For a unit as sysfs has it. An unknown one is its own base unit, in lower case.
+// The base unit for a unit in sysfs. An unknown unit is its own base unit, in lower case.
 BaseUnit base_unit(std::string_view unit);
 
-// Counts never decrease: a CPU that goes offline keeps its counts, and adds to them when it is
-// back. Events are known by their names, so that their groups and order change nothing; one that is
-// in several groups is counted by the first.
+// Counts never decrease: a CPU that goes offline keeps its counts and adds to them when it is back.
+// Events are identified by name, whatever their group and order; an event in several groups is
+// counted by the first.
 class Counters {
   public:
     struct Event {
-        std::string unit;  // a base unit; empty: occurrences
+        std::string unit;  // a base unit; empty for occurrences
         double factor = 1;
-        bool reading = false;           // shows a state, and counts nothing
-        std::map<int, Count> counts{};  // by CPU, with those that have not counted yet
+        bool reading = false;           // shows a state instead of counting
+        std::map<int, Count> counts{};  // by CPU, including those that have not counted yet
 
-        // Of one or several CPUs.
+        // The counts of one or several CPUs.
         double value(const Count& count) const {
             return count.value() * factor / (reading && count.known() ? count.counted : 1);
         }
@@ -46,9 +46,9 @@ class Counters {
     // One sweep. \throws as LiveGroup::read().
     void sweep();
 
-    // By name. Events of several PMUs that were written as one are one.
+    // By name. An event written once for several PMUs is one event.
     const std::map<std::string, Event>& events() const { return events_; }
-    // Records that could not be read so far. Their counts come with the next one.
+    // Number of records that could not be read so far. The next record includes their counts.
     std::uint64_t unread() const { return unread_; }
     const metagroup::LiveGroup& live() const { return live_; }
 
@@ -61,7 +61,7 @@ class Counters {
     Accumulator accumulator_;
     std::vector<std::size_t> lanes_;  // by member of the snapshot
     std::map<std::string, Event> events_;
-    std::vector<Event*> columns_;  // nullptr for those that an earlier group counts
+    std::vector<Event*> columns_;  // nullptr if an earlier group counts the event
     std::uint64_t unread_ = 0;
 };
 

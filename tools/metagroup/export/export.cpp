@@ -25,11 +25,11 @@
 namespace tool {
 namespace {
 
-// The Prometheus project has assigned all ports from 9100 to 9999. This one is below the ports that
-// Linux gives to clients.
+// The Prometheus project has assigned all ports from 9100 to 9999. This port is below the range
+// that Linux uses for clients.
 constexpr const char* kAddress = "127.0.0.1:19468";
 
-// More than an exporter of a machine mostly has.
+// More than most exporters on a machine have.
 constexpr std::size_t kManySeries = 1000;
 
 struct ExportOptions {
@@ -43,7 +43,7 @@ std::vector<Listener> listeners_of(const ExportOptions& options) {
     if (!listeners.empty()) {
         if (!options.addresses.empty())
             throw std::invalid_argument(
-                "systemd passes the sockets to listen on: remove --listen, or the unit *.socket");
+                "systemd passes the sockets to listen on: remove --listen, or the *.socket unit");
         return listeners;
     }
     for (const std::string& address : options.addresses)
@@ -55,14 +55,14 @@ std::vector<Listener> listeners_of(const ExportOptions& options) {
 void warn_of_many(std::size_t series) {
     if (series <= kManySeries) return;
     fmt::print(stderr,
-               "metagroup: a scrape has {} time series of events; fewer events, or --labels "
-               "without cpu and core, make it smaller\n",
+               "metagroup: a scrape has {} time series of events; use fewer events, or --labels "
+               "without cpu and core, to reduce it\n",
                series);
 }
 
 void run(const ExportOptions& options) {
     Output output("");
-    // Before the threads of the server start, so that they inherit the mask.
+    // Before the server's threads start, so that they inherit the mask.
     const Signals signals{SIGINT, SIGTERM};
     std::vector<Listener> listeners = listeners_of(options);
     Scrape scrape(options.selection.options(), options.labels, METAGROUP_VERSION_STRING);
@@ -88,15 +88,15 @@ void add_export(CLI::App& app, int& /*status*/) {
     options->selection.add_options(*command);
     command
         ->add_option("--listen", options->addresses,
-                     "where to listen, as in [::1]:80; without an address, as in :80, on all; all "
-                     "clients may read the counts; may be given several times")
+                     "address to listen on, e.g. [::1]:80; :80 listens on all addresses; any "
+                     "client can read the counts; can be given several times")
         ->allow_extra_args(false)
         ->type_name("ADDR:PORT")
         ->default_str(kAddress);
     command
         ->add_option("--labels", options->labels,
-                     "labels of the counts, as in cpu,socket; CPUs with the same are added up; "
-                     "event is always one")
+                     "labels of the counts, e.g. cpu,socket; CPUs with equal labels are added up; "
+                     "event is always included")
         ->delimiter(',')
         ->allow_extra_args(false)
         ->check(CLI::IsMember(Labels::names()))

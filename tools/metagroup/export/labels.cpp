@@ -13,7 +13,7 @@ namespace {
 struct PlaceLabel {
     std::string_view name;
     int metagroup::CpuPlace::*number;
-    std::array<std::string_view, 2> of;  // that have this label as well
+    std::array<std::string_view, 2> of;  // labels that imply this one
 };
 
 constexpr auto kPlaceLabels = std::to_array<PlaceLabel>({
@@ -42,8 +42,8 @@ Labels::Labels(const std::vector<std::string>& names, const metagroup::CpuList& 
         if (has(place.name) || std::ranges::any_of(place.of, has)) wanted.push_back(place);
     const auto topology =
         wanted.empty() ? std::vector<metagroup::CpuPlace>() : metagroup::read_topology(sysfs);
-    // Nothing is known of CPUs that are offline. Not all architectures have dies, nor all kernels
-    // nodes.
+    // Nothing is known about offline CPUs. Not all architectures have dies, and not all kernels
+    // have nodes.
     const auto number_at = [&](int cpu, int metagroup::CpuPlace::*number) {
         const auto at = static_cast<std::size_t>(cpu);
         const metagroup::CpuPlace place =

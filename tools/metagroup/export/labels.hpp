@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The labels of CPUs. The counts of CPUs with the same labels are added up.
+// The labels of CPUs. Counts of CPUs with the same labels are added up.
 #pragma once
 
 #include <prometheus/client_metric.h>
@@ -17,14 +17,14 @@ class Labels {
 
     static std::vector<std::string> names();
 
-    // Numbers of cores begin again in each die, and those of dies in each socket, so `core` has the
-    // labels die and socket as well, and `die` the label socket. `sysfs` as of Aggregation.
-    // \throws std::system_error if the topology of a CPU cannot be read.
+    // Cores are numbered per die, and dies per socket, so `core` adds the labels die and socket,
+    // and `die` adds socket. `sysfs` is as in Aggregation. \throws std::system_error if the
+    // topology of a CPU cannot be read.
     Labels(const std::vector<std::string>& names, const metagroup::CpuList& cpus,
            const std::string& sysfs = "/sys/devices/system");
 
     const std::vector<Set>& sets() const { return sets_; }
-    // The place in sets().
+    // The index in sets().
     std::size_t index_of(int cpu) const { return index_[static_cast<std::size_t>(cpu)]; }
 
   private:

@@ -35,7 +35,7 @@ std::optional<Number> whole_number(std::string_view text) {
 }
 
 struct HostPort {
-    std::string host;  // empty: all addresses
+    std::string host;  // empty for all addresses
     std::string port;
 };
 
@@ -50,7 +50,7 @@ HostPort parse_address(const std::string& text) {
         if ((host.find(':') != host.npos) == brackets) return address;
     }
     throw std::invalid_argument(
-        fmt::format("--listen needs an address and a port, as in 127.0.0.1:19468, [::1]:19468, "
+        fmt::format("--listen needs an address and a port, e.g. 127.0.0.1:19468, [::1]:19468, "
                     "localhost:19468 or :19468 for all addresses, not '{}'",
                     text));
 }
@@ -58,11 +58,11 @@ HostPort parse_address(const std::string& text) {
 const char* remedy(int error) {
     switch (error) {
         case EADDRINUSE:
-            return " (choose another port by --listen)";
+            return " (choose another port with --listen)";
         case EADDRNOTAVAIL:
-            return " (no interface here has that address)";
+            return " (no interface has this address)";
         case EACCES:
-            return " (ports from 1024 on need no privilege)";
+            return " (ports from 1024 up need no privileges)";
         default:
             return "";
     }
@@ -92,14 +92,14 @@ std::string url_of(const UniqueFd& socket) {
                        port.data());
 }
 
-// No socket, and errno, if the address cannot be listened on.
+// \return no socket, and sets errno, if it cannot listen on the address.
 UniqueFd open_socket(const addrinfo& at) {
     UniqueFd socket(::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket) return socket;
-    const int on = 1;  // connections that have just ended do not block the port
+    const int on = 1;  // recently closed connections do not block the port
     const int off = 0;
     if (::setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) == 0 &&
-        // An IPv6 socket for all addresses has those of IPv4 as well.
+        // An IPv6 socket for all addresses also accepts IPv4.
         (at.ai_family != AF_INET6 ||
          ::setsockopt(socket.get(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off) == 0) &&
         ::bind(socket.get(), at.ai_addr, at.ai_addrlen) == 0 &&
@@ -153,7 +153,7 @@ std::vector<Listener> take_passed_sockets() {
     };
     const int count = variable("LISTEN_PID") == ::getpid() ? variable("LISTEN_FDS") : 0;
     for (const char* const name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"})
-        ::unsetenv(name);  // they are not for programs that this one starts
+        ::unsetenv(name);  // not meant for child processes
     std::vector<Listener> listeners;
     for (int fd = kFirst; fd < kFirst + count; ++fd) {
         UniqueFd socket(fd);
@@ -162,8 +162,8 @@ std::vector<Listener> take_passed_sockets() {
         if (::fcntl(fd, F_SETFD, FD_CLOEXEC) != 0 ||
             ::getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 || listens == 0)
             throw std::runtime_error(
-                fmt::format("descriptor {} of LISTEN_FDS is no listening socket: the unit *.socket "
-                            "needs ListenStream= and Accept=no",
+                fmt::format("descriptor {} of LISTEN_FDS is not a listening socket: the *.socket "
+                            "unit needs ListenStream= and Accept=no",
                             fd));
         std::string url = url_of(socket);
         listeners.push_back({std::move(socket), std::move(url)});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Listening sockets: of addresses, or passed by systemd.
+// Listening sockets, created for addresses or passed by systemd.
 #pragma once
 
 #include <metagroup/detail/unique_fd.hpp>
@@ -14,13 +14,12 @@ struct Listener {
 };
 
 // Listens on HOST:PORT. The host is a name, an IPv4 address, or an IPv6 address in brackets;
-// without one, all addresses. Of a name, the first address that can be listened on. \throws
-// std::invalid_argument that gives an example, std::system_error that names address, reason and
-// remedy.
+// without a host, listens on all addresses. For a name, uses the first address that works. \throws
+// std::invalid_argument with an example, std::system_error naming address, reason and remedy.
 Listener listen_on(const std::string& address);
 
-// The sockets that the service manager passes, see sd_listen_fds(3); each once.
-// \throws std::runtime_error if one of them is no listening socket.
+// The sockets passed by the service manager, see sd_listen_fds(3), without duplicates.
+// \throws std::runtime_error if one of them is not a listening socket.
 std::vector<Listener> take_passed_sockets();
 
 }  // namespace tool

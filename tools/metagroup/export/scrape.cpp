@@ -37,7 +37,7 @@ ClientMetric gauge(Labels::Set labels, double value) {
     return metric;
 }
 
-// Seconds: from the fastest sweep of few CPUs to far beyond the slowest of many.
+// Seconds, from the fastest sweep of a few CPUs to far beyond the slowest of many.
 const prometheus::Histogram::BucketBoundaries kTimes{5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4,
                                                      5e-4, 1e-3, 2e-3, 5e-3, 1e-2, 1e-1};
 
@@ -48,35 +48,33 @@ double seconds(std::uint64_t ns) {
 MetricFamily family_of(const Counters::Event& event) {
     if (event.reading)
         return {"metagroup_reading" + (event.unit.empty() ? "" : "_" + event.unit),
-                "What the event shows; of several CPUs, the mean.",
+                "Value of the event; the mean for several CPUs.",
                 MetricType::Gauge,
                 {}};
     if (event.unit.empty())
         return {"metagroup_events_total",
-                "Occurrences of the event; an estimate where it shared the PMU with others.",
+                "Occurrences of the event; an estimate if it was multiplexed.",
                 MetricType::Counter,
                 {}};
     return {"metagroup_event_" + event.unit + "_total",
-            "Count of the event in " + event.unit +
-                "; an estimate where it shared the PMU with others.",
+            "Count of the event in " + event.unit + "; an estimate if it was multiplexed.",
             MetricType::Counter,
             {}};
 }
 
-// A family for each unit, then times. Counters that have not counted yet have no value: 0 would be
-// one.
+// One family per unit, then times. Counters that have not counted yet have no value, rather than 0.
 std::vector<MetricFamily> families_of(const Counters& counters, const Labels& labels) {
     std::map<std::string, MetricFamily> units;
     MetricFamily enabled{"metagroup_event_enabled_seconds_total",
-                         "Time for which the event was enabled, of all CPUs.",
+                         "Time for which the event was enabled, summed over CPUs.",
                          MetricType::Counter,
                          {}};
     MetricFamily running{"metagroup_event_running_seconds_total",
-                         "Time for which the event was on the PMU, of all CPUs.",
+                         "Time for which the event was on the PMU, summed over CPUs.",
                          MetricType::Counter,
                          {}};
     MetricFamily missing{"metagroup_event_counters_missing",
-                         "Counters of the event, one on each CPU, that have not counted so far.",
+                         "Counters of the event, one per CPU, that have not counted yet.",
                          MetricType::Gauge,
                          {}};
     for (const auto& [name, event] : counters.events()) {
@@ -112,7 +110,7 @@ std::vector<MetricFamily> families_of(const Counters& counters, const Labels& la
 MetricFamily online_cpus(const Labels& labels, const metagroup::CpuList& cpus,
                          const metagroup::CpuList& offline) {
     MetricFamily family{
-        "metagroup_cpus_online", "CPUs that are counted and online.", MetricType::Gauge, {}};
+        "metagroup_cpus_online", "Counted CPUs that are online.", MetricType::Gauge, {}};
     std::vector<double> online(labels.sets().size());
     for (const int cpu : cpus)
         online[labels.index_of(cpu)] += offline.contains(cpu) ? 0 : 1;
@@ -138,14 +136,14 @@ void add_info(prometheus::Registry& registry, const char* name, const char* help
 
 }  // namespace
 
-// Families of counters lack the suffix that their samples have.
+// Counter families lack the suffix that their samples have.
 std::string to_open_metrics(const std::string& text) {
     constexpr std::string_view kSuffix = "_total";
     std::istringstream lines(text);
     std::string converted;
     for (std::string line; std::getline(lines, line);) {
         if (line.starts_with("# ")) {
-            const std::size_t end = line.find(' ', line.find(' ', 2) + 1);  // of the name
+            const std::size_t end = line.find(' ', line.find(' ', 2) + 1);  // end of the name
             if (std::string_view(line).substr(0, end).ends_with(kSuffix))
                 line.erase(end - kSuffix.size(), kSuffix.size());
         }
@@ -161,13 +159,12 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::str
       late_(cpus_),
       labels_(labels, cpus_),
       backend_(metagroup::to_string(counters_.live().group().backend())),
-      sweeps_(add_counter(registry_, "metagroup_sweeps_total",
-                          "Successful sweeps, one for each scrape.")),
+      sweeps_(
+          add_counter(registry_, "metagroup_sweeps_total", "Successful sweeps, one per scrape.")),
       failures_(add_counter(registry_, "metagroup_sweep_failures_total",
-                            "Failed sweeps, whose scrapes repeat the counts of the last one.")),
+                            "Failed sweeps; their scrapes repeat the previous counts.")),
       unread_(add_counter(registry_, "metagroup_unread_total",
-                          "Records of sweeps that could not be read; the next ones make up for "
-                          "them.")),
+                          "Records that could not be read; later records include their counts.")),
       duration_(add_times(registry_, "metagroup_sweep_duration_seconds",
                           "Duration of a sweep over all CPUs.")),
       skew_(add_times(registry_, "metagroup_sweep_skew_seconds",
@@ -176,7 +173,7 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::str
           add_counter(registry_, "process_cpu_seconds_total", "CPU time used by this program.")),
       uncounted_(prometheus::BuildGauge()
                      .Name("metagroup_cpus_uncounted")
-                     .Help("CPUs that came online after the start, which are not counted.")
+                     .Help("CPUs that came online after the start and are not counted.")
                      .Register(registry_)
                      .Add({})) {
     add_info(registry_, "metagroup_backend_info", "The backend that reads the counters.",

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The metrics of a scrape: counts of events, and figures of the exporter itself.
+// The metrics of a scrape: event counts, and metrics of the exporter itself.
 #pragma once
 
 #include <prometheus/counter.h>
@@ -22,20 +22,20 @@
 
 namespace tool {
 
-// OpenMetrics, from the text format of Prometheus.
+// Converts the Prometheus text format to OpenMetrics.
 std::string to_open_metrics(const std::string& text);
 
-// Makes one sweep for each scrape. Concurrent scrapes wait for each other.
+// Makes one sweep per scrape. Concurrent scrapes wait for each other.
 class Scrape {
   public:
     // \throws as Counters and Labels.
     Scrape(metagroup::MetaGroup::Options options, const std::vector<std::string>& labels,
            const std::string& version);
 
-    // If the sweep fails, returns the counts of the one before and adds to the failures.
+    // If the sweep fails, returns the previous counts and increments the failures.
     std::string page(Format format);
 
-    // Time series of events.
+    // Number of event time series.
     std::size_t series() const;
     std::uint64_t scrapes() const;
     const std::string& backend() const { return backend_; }
@@ -45,7 +45,7 @@ class Scrape {
     Counters counters_;
     metagroup::CpuList cpus_;
     LateCpus late_;
-    std::string said_;  // of late CPUs
+    std::string said_;  // the last message about late CPUs
     Labels labels_;
     std::string backend_;
     prometheus::Registry registry_;

@@ -44,7 +44,7 @@ MHD_Result answer(const Server::Page& page, MHD_Connection* connection, std::str
                  format == Format::text ? kText : kOpenMetrics);
 }
 
-// Empty for sockets of the file system, whose clients have no address.
+// Empty for Unix sockets, whose clients have no address.
 std::string client_of(MHD_Connection* connection) {
     const sockaddr* const address =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS)->client_addr;
@@ -76,7 +76,7 @@ struct Server::Service {
 
 namespace {
 
-// Of the library, when a connection begins and ends.
+// Called by the library when a connection begins and ends.
 void notify(void* service, MHD_Connection* connection, void** /*state*/,
             MHD_ConnectionNotificationCode code) {
     Connections& connections = static_cast<Server::Service*>(service)->connections;
@@ -86,7 +86,7 @@ void notify(void* service, MHD_Connection* connection, void** /*state*/,
         connections.closed(descriptor_of(connection));
 }
 
-// Of the library, for each request: once with its headers, once at its end.
+// Called by the library twice per request: with its headers, and at its end.
 MHD_Result handle(void* service, MHD_Connection* connection, const char* path, const char* method,
                   const char* /*version*/, const char* /*upload*/, std::size_t* upload_size,
                   void** state) {
@@ -108,7 +108,7 @@ MHD_Result handle(void* service, MHD_Connection* connection, const char* path, c
 
 }  // namespace
 
-// The library would close the socket, which is the listener's.
+// Otherwise the library would close the socket, which belongs to the listener.
 void Server::Stop::operator()(MHD_Daemon* daemon) const {
     MHD_quiesce_daemon(daemon);
     MHD_stop_daemon(daemon);
@@ -118,7 +118,7 @@ Server::Server(std::vector<Listener> listeners, Page page)
     : listeners_(std::move(listeners)), page_(std::move(page)) {
     const std::size_t limit = connection_limit(listeners_.size());
     for (const Listener& listener : listeners_) {
-        // The library accepts several before it closes those that were shut.
+        // The library may accept several connections before it closes those that were shut down.
         services_.push_back(std::make_unique<Service>(page_, limit * 3 / 4));
         MHD_Daemon* const daemon = MHD_start_daemon(
             MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_AUTO, 0, nullptr, nullptr, &handle,

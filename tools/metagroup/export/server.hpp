@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// HTTP on listening sockets: one page, /metrics.
+// HTTP server with one page, /metrics.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@ namespace tool {
 
 class Server {
   public:
-    // A thread for each listener calls `page` for each request. \throws std::runtime_error.
+    // One thread per listener calls `page` for each request. \throws std::runtime_error.
     using Page = std::function<std::string(Format)>;
     Server(std::vector<Listener> listeners, Page page);
 
-    // Ends connections of clients that are too slow; to be called again and again.
+    // Closes connections of slow clients; call this periodically.
     void shut_late();
 
-    struct Service;  // of one listener
+    struct Service;  // for one listener
 
   private:
     struct Stop {

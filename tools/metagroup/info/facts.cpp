@@ -51,7 +51,7 @@ struct Bit {
 
 constexpr unsigned kPerfmon = 38;  // newer than some kernel headers
 
-// The capabilities that the checks depend on.
+// The capabilities on which the checks depend.
 constexpr auto kCapabilities = std::to_array<Bit>({
     {1ULL << kPerfmon, "CAP_PERFMON"},
     {1ULL << CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
@@ -70,7 +70,7 @@ constexpr auto kFeatures = std::to_array<Bit>({
     {PERF_METAGROUP_FEATURE_NAME, "name"},
 });
 
-// The whole file without blanks at its end.
+// The contents of a file without trailing blanks.
 std::optional<std::string> read(const fs::path& file) {
     std::ifstream stream(file);
     if (!stream) return std::nullopt;
@@ -122,7 +122,7 @@ Json names_of(std::uint64_t bits, std::span<const Bit> known) {
     return names;
 }
 
-// Newer modules may have features that are unknown here.
+// Newer modules may have features that this program does not know.
 Json features(std::uint64_t bits) {
     Json names = names_of(bits, kFeatures);
     for (const Bit& bit : kFeatures)
@@ -171,7 +171,7 @@ Json seccomp(const fs::path& root) {
     return nullptr;
 }
 
-// Only the first namespace maps the whole range of numbers to itself.
+// Only the initial namespace maps the whole range of IDs to itself.
 Json in_first_user_namespace(const fs::path& root) {
     std::ifstream map(root / "proc/self/uid_map");
     if (!map) return nullptr;
@@ -196,7 +196,7 @@ Json limit(rlim_t value) {
     return value == RLIM_INFINITY ? Json("unlimited") : Json(value);
 }
 
-// Without the library, which refuses a module of another ABI.
+// Bypasses the library, which rejects a module with another ABI.
 std::optional<perf_metagroup_info> query_module(const std::string& device) {
     const metagroup::detail::UniqueFd fd(::open(device.c_str(), O_RDWR | O_CLOEXEC));
     perf_metagroup_info info{};
@@ -213,7 +213,7 @@ Json permissions(const std::string& device) {
     return fmt::format("{:04o} {}:{}", status.st_mode & bits, status.st_uid, status.st_gid);
 }
 
-// Reads the group, since opening does not prove that it fits: arm64 leaves the leader out when it
+// Reads the group, since opening it does not prove that it fits: arm64 ignores the leader when it
 // checks the size of a group.
 bool counts(const EventSpec& event, std::size_t times, int cpu) {
     try {
@@ -229,8 +229,8 @@ bool counts(const EventSpec& event, std::size_t times, int cpu) {
     }
 }
 
-// The size of the largest group of one event that can be counted now, beside other users of the
-// PMU. Null if the event cannot be counted, or without limit, as clocks.
+// The size of the largest group of one event that can be counted now, given other users of the PMU.
+// Null if the event cannot be counted, or has no limit, like clocks.
 Json largest_group(const std::string& name) {
     constexpr std::size_t endless = 32;
     const EventSpec event = metagroup::parse_events(name).front().events.front();
@@ -299,7 +299,7 @@ Json limit_facts() {
         for (const GroupSpec& group : options.groups)
             events += group.events.size();
         facts["needed-by-default-events"] = events * options.cpus->size();
-        // The module keeps the leaders open by itself.
+        // The module itself keeps the leaders open.
         facts["needed-with-module"] = (events - options.groups.size()) * options.cpus->size();
     } catch (const std::exception&) {
         // The check of the default events reports the reason.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup info: the machine, the module, and checks of what works; for bug reports.
+// metagroup info: the machine, the module, and checks of what works, for bug reports.
 #include "info/info.hpp"
 
 #include <fmt/format.h>
@@ -58,7 +58,7 @@ void count(const MetaGroup::Options& options) {
     static_cast<void>(group.sweep());
 }
 
-// Without sysfs, CPU 0.
+// CPU 0 if there is no sysfs.
 CpuList cpus_online() {
     try {
         return CpuList::online();
@@ -67,7 +67,7 @@ CpuList cpus_online() {
     }
 }
 
-// Queries INFO like a program that was built for a later version of the interface.
+// Queries INFO like a program built for a later version of the interface.
 void query_as_newer_program(const Device& device) {
     struct Newer {
         perf_metagroup_info known;
@@ -76,7 +76,7 @@ void query_as_newer_program(const Device& device) {
     Newer query{};
     query.known.size = sizeof(query);
     const bool answers = ::ioctl(device.fd(), PERF_METAGROUP_IOC_INFO, &query) == 0;
-    // Unknown fields that are set must be refused.
+    // The module must reject unknown fields that are set.
     query.known = {};
     query.known.size = sizeof(query);
     query.unknown = 1;
@@ -85,11 +85,11 @@ void query_as_newer_program(const Device& device) {
     throw Error(
         metagroup::Cause::wrong_module, EPROTO,
         {"INFO",
-         ignores ? "the module ignores unknown fields" : "the module refuses a larger structure",
-         "install a module and a program of the same version, and load the module again"});
+         ignores ? "the module ignores unknown fields" : "the module rejects a larger structure",
+         "install the module and the program in the same version, and reload the module"});
 }
 
-// Checks of what works on this machine: each is tried.
+// Checks what works on this machine by trying it.
 class Checks {
   public:
     explicit Checks(const std::string& device);
@@ -97,7 +97,7 @@ class Checks {
     const Json& all() const { return all_; }
     // True if the default events can be counted on all CPUs.
     bool counting_works() const { return counting_works_; }
-    // The backends that work, the one that `auto` takes, and the reason.
+    // The backends that work, the one that `auto` selects, and the reason.
     const Json& backends() const { return backends_; }
 
   private:
@@ -149,10 +149,10 @@ Checks::Checks(const std::string& device) {
 
 void Checks::check_backends(MetaGroup::Options options) {
     options.backend = Backend::per_fd;
-    if (check("reading one CPU after the other", [&] { count(options); }))
+    if (check("reading one CPU at a time", [&] { count(options); }))
         backends_["available"].push_back(to_string(Backend::per_fd));
     options.backend = Backend::module;
-    if (check("reading all CPUs at once, by the module", [&] { count(options); })) {
+    if (check("reading all CPUs at once, with the module", [&] { count(options); })) {
         backends_["available"].push_back(to_string(Backend::module));
         check_module(options.device);
     }
@@ -236,12 +236,12 @@ void add_info(CLI::App& app, int& status) {
     const auto options = std::make_shared<InfoOptions>();
     add_device(*info_app, options->device);
     info_app->add_flag("--check", options->check,
-                       "exit with 1 if the default events cannot be counted on all CPUs");
-    info_app->add_flag("-j,--json", options->json, "one JSON object");
+                       "exit with status 1 if the default events cannot be counted on all CPUs");
+    info_app->add_flag("-j,--json", options->json, "print one JSON object");
     info_app->footer(
-        "Meant for bug reports. Each check tries something: it counts events for a moment, or "
-        "opens\n"
-        "the device. Nothing on the machine is changed, and a missing part is no failure.");
+        "For bug reports. The checks briefly count events and open the device. They change "
+        "nothing\n"
+        "on the machine, and missing features are not errors.");
     info_app->callback([options, &status] { status = info(*options); });
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Facts about the machine, a section of the report each, and the report as text. Unknown facts are
-// null. The kernel describes itself in the files of proc and sys below `root`; any of them may be
-// missing or unreadable.
+// Facts about the machine, one function per section of the report, and the report as text. Unknown
+// facts are null. The kernel describes itself in the files of proc and sys below `root`; any of
+// them may be missing or unreadable.
 #pragma once
 
 #include <filesystem>
@@ -15,14 +15,14 @@ Json kernel_facts(const std::filesystem::path& root = "/");
 Json cpu_facts(const std::filesystem::path& root = "/");
 // The privileges of this process.
 Json privilege_facts(const std::filesystem::path& root = "/");
-// The limits of open files, and the descriptors that the default events need on all CPUs.
+// The limits of open files, and the number of descriptors that the default events need on all CPUs.
 Json limit_facts();
 // The module and its device.
 Json module_facts(const std::string& device, const std::filesystem::path& root = "/");
-// An array of PMUs, with the number of counters where it can be found out.
+// An array of PMUs, with the number of counters if it can be determined.
 Json pmu_facts(const std::filesystem::path& root = "/");
 
-// The report as text: a paragraph for each section.
+// The report as text, one paragraph per section.
 std::string as_page(const Json& report);
 
 }  // namespace tool

@@ -30,8 +30,8 @@ namespace {
 
 using metagroup::KnownEvent;
 
-// Part of a text in any case; with `*`, `?` and `[]` the whole text. hw and sw are the PMUs
-// hardware and software, as in perf list.
+// Matches part of a text, ignoring case; with `*`, `?` or `[]`, the whole text. hw and sw stand for
+// the PMUs hardware and software, as in perf list.
 class Pattern {
   public:
     explicit Pattern(std::string text) {
@@ -43,7 +43,7 @@ class Pattern {
             glob_ = text.find_first_of("*?[") == text.npos ? "*" + text + "*" : std::move(text);
     }
 
-    // True if it fits the event's name, PMU or description.
+    // True if the pattern matches the event's name, PMU or description.
     bool matches(const KnownEvent& event) const {
         if (!pmu_.empty()) return event.pmu == pmu_;
         return fits(event.name) || fits(event.pmu) || fits(event.description);
@@ -58,11 +58,11 @@ class Pattern {
     std::string pmu_;
 };
 
-// Tells by opening them which events can be counted. Virtual machines often lack the counters of
-// the CPU that they show.
+// Finds out which events can be counted by opening them. Virtual machines often lack the counters
+// of the CPU that they report.
 class Countable {
   public:
-    // Opens some events of each PMU of libpfm4; the result holds for all events of the PMU.
+    // Opens some events of each libpfm4 PMU; the result is used for all events of the PMU.
     explicit Countable(std::span<const KnownEvent> events);
 
     bool operator()(const KnownEvent& event) const;
@@ -72,7 +72,7 @@ class Countable {
 };
 
 Countable::Countable(std::span<const KnownEvent> events) {
-    // A single event may be missing on this model of CPU only.
+    // A single event may be missing only on this CPU model.
     constexpr int tries = 8;
     std::map<std::string, int> tried;
     for (const KnownEvent& event : events) {
@@ -85,7 +85,7 @@ Countable::Countable(std::span<const KnownEvent> events) {
 
 bool Countable::operator()(const KnownEvent& event) const {
     if (event.source == "libpfm4") return pfm_pmus_.contains(event.pmu);
-    // The names of perf are the same everywhere; sysfs and tracefs describe this machine.
+    // perf's names are the same everywhere; sysfs and tracefs describe this machine.
     return event.source != "perf" || can_count(event.name);
 }
 
@@ -99,8 +99,8 @@ struct ListOptions {
 
 struct Found {
     std::vector<KnownEvent> events;
-    std::size_t tracepoints = 0;  // left out without a pattern
-    std::size_t uncounted = 0;    // left out because this machine cannot count them
+    std::size_t tracepoints = 0;  // omitted without a pattern
+    std::size_t uncounted = 0;    // omitted because this machine cannot count them
 };
 
 Found find(const ListOptions& options) {
@@ -129,7 +129,7 @@ std::string as_json(const std::vector<KnownEvent>& events) {
         line["description"] = event.description;
         if (!event.unit.empty()) line["unit"] = event.unit;
         line["source"] = event.source;
-        // Text from files of the system may be invalid UTF-8.
+        // Text from system files may be invalid UTF-8.
         text += line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
     }
     return text;
@@ -155,15 +155,16 @@ std::string as_text(const Found& found, std::size_t width) {
         for (const std::string& line : fold(fmt::format("{} {}", count, what), width))
             text += line + '\n';
     };
-    note(found.tracepoints, "tracepoints: list them by a PATTERN, as in metagroup list 'sched:*'");
-    note(found.uncounted, "more that this machine cannot count: list them by --all");
+    note(found.tracepoints, "tracepoints: list them with a PATTERN, e.g. metagroup list 'sched:*'");
+    note(found.uncounted, "more that this machine cannot count: list them with --all");
     return text;
 }
 
 std::string nothing_found(const std::string& pattern, std::size_t uncounted) {
     if (uncounted > 0) {
         return fmt::format(
-            "no event that this machine can count matches \"{}\"; --all lists {} that it cannot",
+            "no event that this machine can count matches \"{}\"; --all lists {} that it cannot "
+            "count",
             pattern, uncounted);
     }
     try {
@@ -175,7 +176,7 @@ std::string nothing_found(const std::string& pattern, std::size_t uncounted) {
     std::erase_if(word, [](char c) { return c == '*' || c == '?'; });
     const std::vector<std::string> near = metagroup::similar_events(word);
     return fmt::format("no event matches \"{}\"; {}", pattern,
-                       near.empty() ? "\"metagroup list\" shows all events"
+                       near.empty() ? "\"metagroup list\" lists all events"
                                     : fmt::format("similar events: {}", fmt::join(near, ", ")));
 }
 
@@ -206,7 +207,7 @@ std::string as_text(const std::vector<FoundMetric>& metrics, std::size_t width) 
         text += entry(
             metric.name,
             fmt::format("{}{} ({}){}{}", metric.description, unit, fmt::join(metric.groups, ", "),
-                        missing.empty() ? "" : "; not here: ", missing),
+                        missing.empty() ? "" : "; unavailable: ", missing),
             columns);
     }
     return text;
@@ -227,7 +228,7 @@ int list_metrics(const ListOptions& options) {
         fmt::print(
             stderr, "metagroup: no metric {}; {}\n",
             pattern ? fmt::format("matches \"{}\"", *options.pattern) : "is installed",
-            pattern ? "\"metagroup list -M\" shows all" : "name a directory by --metric-dir");
+            pattern ? "\"metagroup list -M\" lists all" : "give a directory with --metric-dir");
         return 1;
     }
     Output output("");
@@ -250,22 +251,22 @@ int list(const ListOptions& options) {
 }  // namespace
 
 void add_list(CLI::App& app, int& status) {
-    CLI::App* list_app = app.add_subcommand("list", "events that can be counted");
+    CLI::App* list_app = app.add_subcommand("list", "list events that can be counted");
     const auto options = std::make_shared<ListOptions>();
     list_app->add_option("PATTERN", options->pattern,
-                         "part of an event's name, PMU or description; with *, ? and [] all of it; "
+                         "part of an event's name, PMU or description; with *, ? or [], the whole; "
                          "hw and sw stand for hardware and software");
     list_app->add_flag("-a,--all", options->all,
-                       "also tracepoints, and events that this machine knows but cannot count");
-    list_app->add_flag("-j,--json", options->json, "a line of JSON for each event or metric");
+                       "also list tracepoints, and events that this machine cannot count");
+    list_app->add_flag("-j,--json", options->json, "print one line of JSON per event or metric");
     list_app->add_flag("-M,--metrics", options->metrics,
-                       "metrics instead of events: what -M of metagroup stat and top takes");
+                       "list metrics instead of events, for -M of metagroup stat and top");
     add_metric_directory(*list_app, options->metric_directory);
     list_app->footer(
-        "Option -e of the other subcommands takes these names. Tracepoints, of which there are\n"
-        "thousands, are listed if a PATTERN matches them: tracepoint for all, 'sched:*' for the\n"
-        "scheduler's. Events are opened to find out which can be counted; without permission for\n"
-        "that, all are listed. The exit status is 1 if nothing matches.");
+        "Option -e of the other subcommands accepts these names. Tracepoints, of which there are\n"
+        "thousands, are listed only if a PATTERN matches them: tracepoint for all, 'sched:*' for\n"
+        "those of the scheduler. Events are opened to find out which can be counted; without\n"
+        "permission to do so, all are listed. The exit status is 1 if nothing matches.");
     list_app->callback([options, &status] { status = list(*options); });
 }
 

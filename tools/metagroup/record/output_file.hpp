@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The file of a recording, and the one that it takes the place of.
+// The file of a recording, and the file that it replaces.
 #pragma once
 
 #include <sys/stat.h>
@@ -13,8 +13,8 @@
 
 namespace tool {
 
-// A file written to path() takes the place of FILE when keep() is called, and FILE is renamed to
-// FILE.old, as perf record does. Without keep(), it is removed by the destructor.
+// A file written to path() replaces FILE when keep() is called, and FILE is renamed to FILE.old, as
+// in perf record. Without keep(), the destructor removes it.
 class OutputFile {
   public:
     explicit OutputFile(std::string file) : file_(std::move(file)), path_(file_) {

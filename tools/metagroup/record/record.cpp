@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup record: the samples of a stream, to a perf.data file.
+// metagroup record: writes the samples of a stream to a perf.data file.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -57,26 +57,27 @@ void RecordOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     constexpr std::uint32_t most = 100'000;
     selection.add_options(app);
-    app.add_flag("--quiet", quiet)->group("");  // hidden: another name of --quiet-cpus
+    app.add_flag("--quiet", quiet)->group("");  // hidden: alias of --quiet-cpus
     CLI::Option* rate = add_count(app, "-F,--frequency", frequency,
                                   "samples per second, up to 100000 (default 1000)");
     rate->check(CLI::Range(std::uint32_t{1}, most));
     add_duration(app, "-I,--interval", interval, 1ms, 10us,
-                 "time between two samples instead, as in 100us, 1ms")
+                 "time between samples instead, e.g. 100us, 1ms")
         ->excludes(rate);
     add_duration(app, "--duration", duration, 1s, 10us, "stop after TIME");
-    app.add_option("--ring-size", ring_size,
-                   "memory for samples of each CPU: a power of two up to 64M")
+    app.add_option("--ring-size", ring_size, "memory for samples per CPU: a power of two up to 64M")
         ->transform(CLI::AsSizeValue(false))
         ->type_name("BYTES")
         ->default_str("512K");
     app.add_flag("--overwrite", overwrite,
-                 "keep the newest samples in memory, and write them at the end");
-    app.add_option("-o,--output", file, "the recording; an existing one is renamed to FILE.old")
+                 "keep the newest samples in memory and write them at the end");
+    app.add_option("-o,--output", file,
+                   "write to this file; an existing one is renamed to FILE.old")
         ->check(not_empty())
         ->type_name("FILE")
         ->capture_default_str();
-    app.add_option("command", command, "record while this runs; all tasks, not only this one")
+    app.add_option("command", command,
+                   "record while this command runs; records all tasks, not only the command")
         ->type_name("COMMAND");
 }
 
@@ -90,8 +91,8 @@ Stream::Options RecordOptions::stream() const {
 MetaGroup::Options RecordOptions::counted() const {
     MetaGroup::Options options = selection.options();
     options.mode.quiet = options.mode.quiet || quiet;
-    // Readers of recordings need to know which count is of which event. A published set has a
-    // format.
+    // Readers of recordings need to know which count belongs to which event. A published set has
+    // its own format.
     if (options.set.empty())
         options.read_format = metagroup::default_read_format | metagroup::ReadFormat::id;
     return options;
@@ -105,7 +106,7 @@ std::vector<std::string> command_line() {
     return words;
 }
 
-// A set that was joined has the read format that it was published with.
+// A joined set has the read format with which it was published.
 MetaGroup open(const MetaGroup::Options& options) {
     MetaGroup group = MetaGroup::open(options);
     metagroup::Snapshot snapshot;
@@ -115,12 +116,12 @@ MetaGroup open(const MetaGroup::Options& options) {
         throw metagroup::Error(metagroup::Cause::unsupported_event, EINVAL,
                                {fmt::format("cannot record set \"{}\"", options.set),
                                 "it was published without identifiers (PERF_FORMAT_ID)",
-                                "publish it by \"metagroup set create\""});
+                                "publish it with \"metagroup set create\""});
     }
     return group;
 }
 
-// The members of a stream. Their CPUs are known only if none of a group is gone already.
+// The members of a stream. Their CPUs are known only if no CPU of the group is offline already.
 std::vector<Timing::Member> members_of(MetaGroup& group, const Stream& stream) {
     std::vector<Timing::Member> members;
     const auto events = stream.events();
@@ -146,7 +147,7 @@ class Record {
   private:
     using Clock = Signals::Clock;
 
-    // Without the module each member has a timer of its own.
+    // Without the module, each member has its own timer.
     bool common() const { return group_.backend() == metagroup::Backend::module; }
     metagroup::RecordingWriter open_file() const;
     void record(Clock::time_point end);
@@ -184,8 +185,8 @@ Record::Record(const RecordOptions& options)
       inputs_(signals_, {stream_.polled().begin(), stream_.polled().end()}) {
     if (!common())
         fmt::print(stderr,
-                   "metagroup: without the module: each CPU has a timer of its own, cpu-clock, and "
-                   "its deadlines are not those of the others\n  reason: {}\n",
+                   "metagroup: without the module, each CPU has its own timer (cpu-clock), whose "
+                   "deadlines differ from those of other CPUs\n  reason: {}\n",
                    group_.backend_reason());
 }
 
@@ -217,8 +218,8 @@ void Record::drain() {
     stream_.release();
 }
 
-// Each ring covers all the time. Readers sort records up to the end of a round, so without slices
-// they would have to keep all.
+// Each ring covers the whole time. Readers sort records up to the end of a round: without slices,
+// they would have to keep all records in memory.
 void Record::write_in_slices(std::span<const metagroup::Records> pieces) {
     using metagroup::Records;
     constexpr std::uint64_t slices = 256;
@@ -247,7 +248,7 @@ void Record::write_in_slices(std::span<const metagroup::Records> pieces) {
     }
 }
 
-// Those that no ring reports, since no sample followed.
+// Losses that no ring reports because no sample followed.
 void Record::add_losses(std::uint64_t deadlines, std::uint64_t end) {
     const auto bytes = timing_.losses_at_end(deadlines, end);
     write(metagroup::Records(bytes));
@@ -325,8 +326,8 @@ void Record::summarize() {
     fmt::print(stderr, "{}  own CPU   {:.2f} %\n", text, 100 * cpu_use);
     if (timing_.unknown() > 0)
         fmt::print(stderr,
-                   "metagroup: {} samples cannot be read: the events of a CPU were replaced while "
-                   "they were recorded\n",
+                   "metagroup: {} samples cannot be read: the events of a CPU were replaced during "
+                   "recording\n",
                    timing_.unknown());
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The regularity of the samples of a recording.
+// Measures the regularity of a recording's samples.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -22,14 +22,14 @@ namespace tool {
 
 class Timing {
   public:
-    // The leader of a group on a CPU; CPU -1 is not known before its first sample.
+    // The leader of a group on a CPU; CPU -1 means unknown until its first sample.
     struct Member {
         std::uint64_t id;
         int cpu;
     };
 
-    // `common`: the CPUs have the same deadlines; else each member has a timer of its own. Samples
-    // of one deadline may be apart by as many samples of other deadlines.
+    // `common`: the CPUs have the same deadlines; otherwise each member has its own timer. Up to
+    // `apart` samples of other deadlines may come between those of one deadline.
     Timing(std::uint64_t period, bool common, std::size_t apart, std::uint64_t first,
            const std::vector<Member>& members)
         : period_(period),
@@ -49,8 +49,8 @@ class Timing {
                 add_loss(record);
         });
     }
-    // Records of the deadlines after the last samples, of which a stream knows the number only:
-    // `deadlines`, of all CPUs up to `end`. They are of the CPUs that were silent longest.
+    // Adds losses after the last samples, of which a stream knows only the number: `deadlines`, of
+    // all CPUs, up to `end`. They are assigned to the CPUs that were silent longest.
     std::vector<std::byte> losses_at_end(std::uint64_t deadlines, std::uint64_t end) {
         using Lane = std::pair<std::uint64_t, std::vector<Member>>;
         std::map<std::uint64_t, Lane> lanes;  // by CPU, or member
@@ -74,7 +74,7 @@ class Timing {
         }
         return records;
     }
-    // To be called once, after the last add().
+    // Call once, after the last add().
     void finish() {
         for (const Deadline& deadline : deadlines_)
             end(deadline);
@@ -82,13 +82,13 @@ class Timing {
 
     std::uint64_t samples() const { return samples_; }
     std::uint64_t lost() const { return lost_; }
-    // Of these, after the last sample of each member.
+    // Those of them after the last sample of each member.
     std::uint64_t lost_at_end() const { return lost_at_end_; }
-    // Samples of no member.
+    // Samples that belong to no member.
     std::uint64_t unknown() const { return unknown_; }
-    // From a deadline to its sample, ns.
+    // Times from a deadline to its sample, ns.
     const metagroup::Histogram& lateness() const { return lateness_; }
-    // From the first sample of a deadline to the last, ns.
+    // Times from the first sample of a deadline to the last, ns.
     const metagroup::Histogram& skew() const { return skew_; }
 
   private:
@@ -117,7 +117,7 @@ class Timing {
         }
         if (common_) add_to_deadline(time);
     }
-    // A timer of its own shows its losses by the times of its samples, up to the last one.
+    // For a per-member timer, the times of the samples reveal the losses up to the last one.
     void add_loss(std::span<const std::byte> record) {
         using metagroup::Records;
         constexpr std::size_t lost_at = sizeof(perf_event_header);
@@ -133,7 +133,7 @@ class Timing {
             std::uint64_t lost, time, cpu, id;
         } const record{{PERF_RECORD_LOST_SAMPLES, 0, sizeof(record)},
                        lost,
-                       newest_,  // within the time that has samples
+                       newest_,  // within the time covered by samples
                        static_cast<std::uint64_t>(member.cpu),
                        member.id};
         const auto bytes = std::as_bytes(std::span(&record, 1));
@@ -172,7 +172,7 @@ class Timing {
     metagroup::Histogram lateness_;
     metagroup::Histogram skew_;
     std::uint64_t mask_;
-    std::vector<Deadline> deadlines_;                   // the latest, by number & mask_
+    std::vector<Deadline> deadlines_;                   // the latest ones, by number & mask_
     std::unordered_map<std::uint64_t, State> members_;  // by identifier
 };
 

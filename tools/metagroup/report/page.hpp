@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The style and the script of the page that page_of() makes.
+// The style and script of the page that page_of() creates.
 #pragma once
 
 namespace tool {
@@ -12,8 +12,8 @@ output { position: fixed; top: 16px; right: 16px; background: #fff }
 </style>
 )";
 
-// The wheel zooms in time, dragging moves, a double click shows all again. What is under the
-// pointer is shown in the corner. Scales are those of the time shown.
+// The wheel zooms in time, dragging pans, and a double click shows everything again. The corner
+// shows the values under the pointer. Scales adapt to the visible time.
 constexpr const char* kPageScript = R"(
 const left = 80, right = 130, top = 24, lines = 100, cpus = data.cpus.length;
 const map = Math.min(320, Math.max(48, 16 * cpus)), row = map / cpus;
@@ -30,7 +30,7 @@ const seconds = step => {
   return (step * data.interval).toFixed(Math.min(9, digits + 1)) + ' s';
 };
 
-// The mean of each CPU in each column of the picture; -1: not known.
+// The mean of each CPU in each column of the picture; -1 if unknown.
 function columnsOf(figure, count) {
   const begin = i => from + Math.floor(i * (to - from) / count);
   return Array.from({length: count}, (_, i) => data.cpus.map((_, cpu) => {

@@ -25,7 +25,7 @@
 namespace tool {
 namespace {
 
-// Of the picture.
+// Dimensions of the picture.
 constexpr double kSvgWidth = 1000;
 constexpr double kLeft = 80;
 constexpr double kInner = 800;
@@ -33,7 +33,7 @@ constexpr double kTitle = 50;
 constexpr double kLines = 110;
 constexpr double kGap = 90;  // between heat maps, for titles and times
 
-// From low to high: equally far apart for the eye, and in shades of grey.
+// From low to high: perceptually uniform, also in greyscale.
 constexpr std::array<std::array<double, 3>, 5> kColours{
     {{68, 1, 84}, {59, 82, 139}, {33, 145, 140}, {94, 201, 98}, {253, 231, 37}}};
 constexpr std::size_t kShades = 32;
@@ -77,7 +77,7 @@ void put_text(std::string& svg, double x, double y, const char* anchor, std::str
         escaped(text));
 }
 
-// Of a heat map.
+// Dimensions of a heat map.
 double height_of(const Timeline& timeline) {
     return std::clamp(16.0 * static_cast<double>(timeline.places().size()), 48.0, 320.0);
 }
@@ -92,7 +92,7 @@ void draw_map(std::string& svg, const Timeline& timeline, std::size_t figure, do
     const std::size_t steps = timeline.steps();
     const std::size_t cpus = timeline.places().size();
     const double height = map / static_cast<double>(cpus);
-    // In units of cells, so that the coordinates are short.
+    // In units of cells, to keep the coordinates short.
     put(svg,
         "<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{3}\" fill=\"#ddd\"/>\n"
         "<g transform=\"translate({0} {1}) scale({4} {5})\" shape-rendering=\"crispEdges\">\n",
@@ -118,7 +118,7 @@ void draw_map(std::string& svg, const Timeline& timeline, std::size_t figure, do
             put(svg, "<path fill=\"{}\" d=\"{}\"/>\n", colour(shade), paths[shade]);
     svg += "</g>\n";
 
-    // As many names as there is room for.
+    // As many names as fit.
     const auto every = static_cast<std::size_t>(std::ceil(14 / height));
     for (std::size_t cpu = 0; cpu < cpus; cpu += every)
         put_text(svg, kLeft - 6, top + (static_cast<double>(cpu) + 0.5) * height + 4, "end",
@@ -212,7 +212,7 @@ std::string svg_of(const Timeline& timeline, std::string_view title) {
 }
 
 std::string page_of(const Timeline& timeline, std::string_view title) {
-    // Thousandths of the highest value are short, and finer than the colours.
+    // Thousandths of the highest value are short, yet finer than the colours.
     constexpr double parts = 1000;
     nlohmann::ordered_json data{
         {"parts", parts}, {"interval", timeline.interval()}, {"steps", timeline.steps()}};
@@ -226,7 +226,7 @@ std::string page_of(const Timeline& timeline, std::string_view title) {
     for (std::size_t i = 0; i < timeline.figures().size(); ++i) {
         const double highest = timeline.highest(i);
         nlohmann::ordered_json values =
-            nlohmann::ordered_json::array();  // of all CPUs in a step, then of the next
+            nlohmann::ordered_json::array();  // all CPUs of a step, then of the next
         for (std::size_t step = 0; step < timeline.steps(); ++step) {
             for (std::size_t cpu = 0; cpu < timeline.places().size(); ++cpu) {
                 const double value = timeline.at(i, step, cpu);
@@ -239,7 +239,7 @@ std::string page_of(const Timeline& timeline, std::string_view title) {
                                    {"values", std::move(values)}});
     }
     std::string text = data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
-    // A name of an event does not end the script.
+    // An event name must not end the script.
     for (std::size_t at = 0; (at = text.find('<', at)) != text.npos;)
         text.replace(at, 1, "\\u003c");
     return fmt::format(
@@ -264,8 +264,8 @@ void write_png(const std::string& svg, const std::string& file) {
     ::posix_spawn_file_actions_destroy(&actions);
     if (error != 0)
         throw std::runtime_error(
-            fmt::format("cannot draw {}: rsvg-convert cannot be run: {}; install librsvg2-bin, or "
-                        "give --plot a name that ends with .svg",
+            fmt::format("cannot draw {}: cannot run rsvg-convert: {}; install librsvg2-bin, or use "
+                        "a file name that ends with .svg",
                         file, std::generic_category().message(error)));
     int status = 0;
     while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// A heat map of CPUs over time and lines of quantiles for each figure.
+// For each figure, a heat map of CPUs over time and lines of quantiles.
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@
 namespace tool {
 
 std::string svg_of(const Timeline& timeline, std::string_view title);
-// A page that draws the same at any zoom; it loads nothing.
+// A zoomable page that draws the same; it loads nothing else.
 std::string page_of(const Timeline& timeline, std::string_view title);
-// Converts by rsvg-convert(1). \throws std::runtime_error with the remedy if that fails.
+// Converts with rsvg-convert(1). \throws std::runtime_error with the remedy if that fails.
 void write_png(const std::string& svg, const std::string& file);
 
 }  // namespace tool

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup report: counts, distributions, phases and pictures of a recording.
+// metagroup report: counts, distributions, phases and plots of a recording.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -44,21 +44,21 @@ struct ReportOptions {
 void ReportOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     add_duration(app, "-I,--interval", interval, 1ms, 10us,
-                 "print counts of every interval, as in 100us, 1ms, 2s");
+                 "print counts of every interval, e.g. 100us, 1ms, 2s");
     add_duration(app, "--since", recording.since, 1s, 0s,
-                 "leave out samples before TIME from the first one");
+                 "skip samples earlier than TIME after the first one");
     add_duration(app, "--until", recording.until, 1s, 0s,
-                 "leave out samples after TIME from the first one");
-    app.add_option("--figure", figures, "only these figures, as in cycles,IPC,lateness")
+                 "skip samples later than TIME after the first one");
+    app.add_option("--figure", figures, "show only these figures, e.g. cycles,IPC,lateness")
         ->check(not_empty())
         ->type_name("NAMES");
     app.add_flag("--phases", phases, "print when the first figure changes, and the means between");
     add_aggregation(app, mode);
     output.add_options(app, "row");
-    app.add_option("--plot", plot, "draw CPUs over time, as .svg, or .png by rsvg-convert")
+    app.add_option("--plot", plot, "plot CPUs over time, as .svg, or as .png with rsvg-convert")
         ->check(not_empty())
         ->type_name("FILE");
-    app.add_option("--html", html, "the same as a page that can be zoomed")
+    app.add_option("--html", html, "the same as a zoomable HTML page")
         ->check(not_empty())
         ->type_name("FILE");
     app.add_option("-i,--input,recording", recording.file,
@@ -70,7 +70,7 @@ void ReportOptions::add_to(CLI::App& app) {
 // The figures of --figure, in its order.
 class Choice {
   public:
-    // Names of events may have commas. \throws std::invalid_argument that lists the known names.
+    // Event names may contain commas. \throws std::invalid_argument listing the known names.
     Choice(std::string_view names, Replay& replay) : known_(replay.analysis().figures()) {
         std::vector<std::string> all;
         for (const Figure& figure : known_)
@@ -97,7 +97,7 @@ class Choice {
     bool has(const std::string& name) const {
         return names_.empty() || std::ranges::find(names_, name) != names_.end();
     }
-    // Those that are known at any time. \throws std::invalid_argument if there are none.
+    // The figures that are known over time. \throws std::invalid_argument if there are none.
     std::vector<Figure> over_time() const {
         if (names_.empty()) return known_;
         std::vector<Figure> chosen;
@@ -105,13 +105,13 @@ class Choice {
             for (const Figure& figure : known_)
                 if (figure.name == name) chosen.push_back(figure);
         if (chosen.empty())
-            throw std::invalid_argument("--figure: phases and pictures need an event or a ratio");
+            throw std::invalid_argument("--figure: phases and plots require an event or a ratio");
         return chosen;
     }
 
   private:
     std::vector<Figure> known_;
-    std::vector<std::string> names_;  // empty: all
+    std::vector<std::string> names_;  // empty for all
 };
 
 // The means of a figure over the steps of a phase.
@@ -123,7 +123,7 @@ struct PhaseRow {
     double mean = 0;
 };
 
-// Those of the first figure, of all CPUs together. Where it is not known, it has not changed.
+// The phases of the first figure, over all CPUs. Where it is unknown, it counts as unchanged.
 std::vector<PhaseRow> phases_of(const Timeline& timeline, double seconds) {
     std::vector<double> first;
     for (std::size_t step = 0; step < timeline.steps(); ++step) {
@@ -153,7 +153,7 @@ std::vector<PhaseRow> phases_of(const Timeline& timeline, double seconds) {
     return rows;
 }
 
-// The tables behind the counts, in their format.
+// The tables after the counts, in the same format.
 
 template <typename... Fields>
 void put_csv(std::string& text, const std::string& separator, const Fields&... fields) {
@@ -267,7 +267,8 @@ void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
         return Timeline(replay.recording(), replay.extent(), cpus, choice.over_time(), most);
     };
     if (!options.plot.empty()) {
-        const std::string svg = svg_of(timeline(400), options.recording.file);  // two points wide
+        const std::string svg =
+            svg_of(timeline(400), options.recording.file);  // two points wide each
         if (options.plot.ends_with(".png"))
             write_png(svg, options.plot);
         else
@@ -282,7 +283,7 @@ void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
 
 void run(const ReportOptions& options) {
     if (options.recording.file.empty())
-        throw std::invalid_argument("the recording to report is missing: name a perf.data file");
+        throw std::invalid_argument("no recording given: name a perf.data file");
     if (!options.plot.empty() && !options.plot.ends_with(".svg") && !options.plot.ends_with(".png"))
         throw std::invalid_argument("--plot: " + options.plot + " ends with neither .svg nor .png");
     Replay replay(options.recording, options.mode, options.interval);
@@ -303,7 +304,8 @@ void run(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& app, int& status) {
-    CLI::App* report = app.add_subcommand("report", "counts and distributions of a recording");
+    CLI::App* report =
+        app.add_subcommand("report", "print counts and distributions of a recording");
     const auto options = std::make_shared<ReportOptions>();
     options->add_to(*report);
     report->callback([options, &status] {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup set: sets that have names, for all who may join them.
+// metagroup set: manages published sets, which other programs can join.
 #include <fmt/format.h>
 #include <grp.h>
 
@@ -36,7 +36,7 @@ struct SetOptions {
     std::string name;
     Selection selection;
     unsigned mode = 0440;
-    std::string group;  // empty: kUsers if there is such a group
+    std::string group;  // empty for kUsers, if that group exists
     std::string device = PERF_METAGROUP_DEVICE;
     bool json = false;
 };
@@ -48,7 +48,7 @@ unsigned parse_mode(const std::string& text) {
     const auto [end, error] = std::from_chars(text.data(), last, mode, 8);
     if (error != std::errc{} || end != last || mode > 0777)
         throw CLI::ValidationError("--mode",
-                                   fmt::format("\"{}\" is no mode of a file, as in 0440", text));
+                                   fmt::format("\"{}\" is not a file mode, e.g. 0440", text));
     return mode & 0444;
 }
 
@@ -61,8 +61,8 @@ std::optional<std::uint32_t> group_number(const std::string& name) {
     const char* const last = name.data() + name.size();
     const auto [end, error] = std::from_chars(name.data(), last, number);
     if (error == std::errc{} && end == last) return number;
-    throw std::invalid_argument(fmt::format(
-        "--group: there is no group \"{}\"; see \"getent group\" for what there is", name));
+    throw std::invalid_argument(
+        fmt::format("--group: there is no group \"{}\"; \"getent group\" lists all", name));
 }
 
 void create_set(const SetOptions& options) {
@@ -72,7 +72,7 @@ void create_set(const SetOptions& options) {
     what.origin = metagroup::Origin::set;
     what.follow = true;
     what.start_disabled = false;
-    // For those who record it.
+    // Needed to record the set.
     what.read_format |= metagroup::ReadFormat::id;
     MetaGroup::open(what).publish(options.name, options.mode, gid);
 }
@@ -93,7 +93,7 @@ void list_sets(const SetOptions& options) {
     Output("").write(text);
 }
 
-// Its groups of events with their CPUs, which only who may join can see.
+// Its event groups with their CPUs, visible only to users who may join.
 Json joined_events(const SetOptions& options) {
     const MetaGroup group = MetaGroup::open({.set = options.name, .device = options.device});
     std::map<std::size_t, std::vector<int>> cpus;
@@ -151,7 +151,7 @@ void add_name(CLI::App& app, SetOptions& options, const char* type) {
 }  // namespace
 
 void add_set(CLI::App& app, int& /*status*/) {
-    CLI::App* set = app.add_subcommand("set", "publish events by a name, for others to join");
+    CLI::App* set = app.add_subcommand("set", "publish events under a name, for others to join");
     set->require_subcommand(1);
     const auto options = std::make_shared<SetOptions>();
     CLI::App* made =
@@ -160,21 +160,20 @@ void add_set(CLI::App& app, int& /*status*/) {
     options->selection.add_set_options(*made);
     made->add_option_function<std::string>(
             "--mode", [options](const std::string& text) { options->mode = parse_mode(text); },
-            "who may join: the bits that let read, of a file's mode (0440)")
+            "who may join: the read bits of a file mode (0440)")
         ->type_name("MODE");
     made->add_option("--group", options->group,
-                     "the group of the mode (perf_metagroup, if there is one)")
+                     "the group of the mode (perf_metagroup, if it exists)")
         ->check(not_empty())
         ->type_name("GROUP");
-    CLI::App* all = add_action(*set, "list", "the sets that are published", options, list_sets);
-    CLI::App* one = add_action(*set, "show", "one set and its events", options, show_set);
+    CLI::App* all = add_action(*set, "list", "list the published sets", options, list_sets);
+    CLI::App* one = add_action(*set, "show", "show a set and its events", options, show_set);
     add_name(*one, *options, "SET");
     add_device(*one, options->device);
     for (CLI::App* shown : {all, one})
-        shown->add_flag("-j,--json", options->json, "a line of JSON for each set");
-    CLI::App* gone =
-        add_action(*set, "remove", "remove a set; those who have joined it keep counting", options,
-                   remove_set);
+        shown->add_flag("-j,--json", options->json, "print one line of JSON per set");
+    CLI::App* gone = add_action(*set, "remove", "remove a set; existing users keep counting",
+                                options, remove_set);
     add_name(*gone, *options, "SET");
     add_device(*gone, options->device);
 }

@@ -49,7 +49,7 @@ struct StatOptions {
     std::string metrics;
     std::string metric_directory;
     bool verbose = false;
-    std::string method = "auto";  // of reading intervals
+    std::string method = "auto";  // how intervals are read
     Replay::Options replay;
     AggrMode mode = AggrMode::all;
     bool no_merge = false;
@@ -66,38 +66,40 @@ void StatOptions::add_to(CLI::App& app) {
     using namespace std::chrono_literals;
     selection.add_options(app);
     app.add_flag("-d,--detailed", detail,
-                 "count caches as well; -dd more of them and TLBs, -ddd prefetches")
+                 "also count caches; -dd adds more caches and TLBs, -ddd prefetches")
         ->excludes(app.get_option("--set"));
     CLI::Option* requested = add_metrics(app, metrics, metric_directory);
     replay.add_option(app);
-    // A number without unit is milliseconds, as in perf stat. No sweep is shorter than 10 us.
+    // Numbers without a unit are milliseconds, as in perf stat. No sweep is shorter than 10 us.
     CLI::Option* at = add_duration(app, "-I,--interval", interval, 1ms, 10us,
-                                   "print counts at every interval, as in 100us, 1ms, 2s");
+                                   "print counts at every interval, e.g. 100us, 1ms, 2s");
     replay.excludes(
         add_count(app, "--count,--interval-count", count, "stop after N intervals")->needs(at));
     replay.excludes(add_method(app, method)->needs(at));
     replay.excludes(add_duration(app, "--timeout", timeout, 1ms, 10us, "stop after TIME"));
     add_aggregation(app, mode);
-    replay.excludes(app.add_flag("--no-merge", no_merge, "do not add up an event of several PMUs")
-                        ->excludes(requested));
+    replay.excludes(
+        app.add_flag("--no-merge", no_merge, "do not merge the counts of an event of several PMUs")
+            ->excludes(requested));
     output.add_options(app, "count");
     app.add_flag("--metric-only", output.metric_only, "print metrics without counts");
     replay.excludes(app.add_flag("-v,--verbose", verbose,
-                                 "print how long each event was enabled and counted, in ns; and "
-                                 "what metrics are made of; on standard error"));
+                                 "print how long each event was enabled and counted, in ns; also "
+                                 "metric expressions; on standard error"));
     replay.excludes(
         add_duration(app, "-D,--delay", delay, 1ms, 10us, "wait TIME after starting the command"));
     CLI::Option* run =
-        app.add_option("command", command, "count while this runs; all tasks, not only this one")
+        app.add_option("command", command,
+                       "count while this command runs; counts all tasks, not only the command")
             ->type_name("COMMAND");
     replay.excludes(run);
     replay.excludes(add_count(app, "-r,--repeat", repeat,
-                              "run the command N times, and print mean and deviation")
+                              "run the command N times and print mean and deviation")
                         ->needs(run)
                         ->excludes(at));
 }
 
-// Of the levels of -d, as in perf stat.
+// The events that each -d adds, as in perf stat.
 constexpr std::array<const char*, 3> kDetails{
     "L1-dcache-loads,L1-dcache-load-misses,LLC-loads,LLC-load-misses",
     "L1-icache-loads,L1-icache-load-misses,dTLB-loads,dTLB-load-misses,iTLB-loads,iTLB-load-misses",
@@ -115,7 +117,7 @@ std::string words(const std::vector<std::string>& command) {
     return command.empty() ? "system wide" : fmt::format("{}", fmt::join(command, " "));
 }
 
-// As perf stat, goes on without what this machine does not support.
+// Like perf stat, continues without the events that this machine does not support.
 struct Supported {
     explicit Supported(MetaGroup::Options all)
         : groups(metagroup::divide_weak(std::move(all.groups))), options(std::move(all)) {
@@ -125,13 +127,13 @@ struct Supported {
             index.push_back(i);
             options.groups.push_back(groups[i]);
         }
-        if (index.empty()) options.groups = groups;  // opening them says why
+        if (index.empty()) options.groups = groups;  // opening them reports why
     }
-    // Those of a published set are known only now.
+    // The groups of a published set are known only after it was joined.
     std::span<const metagroup::GroupSpec> all(const MetaGroup& group) const {
         return groups.empty() ? group.groups() : groups;
     }
-    // With indices of all groups.
+    // Their `group` is an index into all groups.
     std::vector<MetaGroup::Member> members(const MetaGroup& group) const {
         std::vector<MetaGroup::Member> members(group.members().begin(), group.members().end());
         if (index.empty()) return members;
@@ -142,7 +144,7 @@ struct Supported {
 
     std::vector<metagroup::GroupSpec> groups;
     MetaGroup::Options options;
-    std::vector<std::size_t> index;  // of options.groups among all
+    std::vector<std::size_t> index;  // of options.groups in all groups
 };
 
 class Stat {
@@ -166,7 +168,7 @@ class Stat {
                std::string(metagroup::to_string(group_.origin()))})) {}
 
     int run();
-    // Sleeps until the deadline, the end of the command, or a signal that ends counting.
+    // Sleeps until the deadline, the end of the command, or a signal that stops counting.
     // \return 0 at the deadline.
     int wait_until(Signals::Clock::time_point deadline);
 
@@ -206,14 +208,14 @@ class Stat {
     Snapshot last_;
     Snapshot now_;
     CpuUse cpu_use_;
-    // Blocked once the counters are open: until then, which may take long, signals end the program.
-    // SIGPIPE is delivered by the destructor, after the command was ended.
+    // Blocked once the counters are open: before, which may take long, signals end the program. The
+    // destructor delivers SIGPIPE after the command was terminated.
     Signals broken_pipe_{SIGPIPE};
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     std::optional<Child> child_;
-    bool interrupted_ = false;                 // by a signal that ends counting
+    bool interrupted_ = false;                 // by a signal that stops counting
     std::uint64_t shown_ = 0;                  // intervals
-    std::optional<StreamedIntervals> stream_;  // none: sweeps
+    std::optional<StreamedIntervals> stream_;  // no value: sweeps
 };
 
 void Stat::sweep(Snapshot& snapshot) {
@@ -225,7 +227,7 @@ double Stat::seconds(std::uint64_t time_ns) const {
     return static_cast<double>(time_ns - first_.begin_ns()) / 1e9;
 }
 
-// As perf stat -v: count, time enabled, time counted.
+// As in perf stat -v: count, time enabled, time counted.
 void Stat::print_times(const Counts& counts) const {
     if (!options_.verbose) return;
     for (const MeasuredMetric& metric : requested_)
@@ -246,7 +248,7 @@ void Stat::show(std::uint64_t end_ns, const Counts& counts) {
     ++shown_;
 }
 
-// Up to now_.
+// Counts from `begin` to now_.
 void Stat::count_since(const Snapshot& begin) {
     counts_.clear();
     accumulator_.add(counts_, now_, begin.begin_ns());
@@ -268,7 +270,7 @@ int Stat::wait_until(Clock::time_point deadline) {
 }
 
 void Stat::count() {
-    // From the end of the first sweep, so that every CPU counts for the whole time.
+    // Start at the end of the first sweep, so that every CPU counts for the whole time.
     const Clock::time_point start{std::chrono::nanoseconds(first_.end_ns())};
     const auto end = options_.timeout ? start + *options_.timeout : Clock::time_point::max();
     if (options_.interval)
@@ -327,10 +329,10 @@ void Stat::show_deadlines() {
     }
 }
 
-// Groups do not count a CPU that went offline from then on, even if it is back. Those of several
-// events lose their counts, single events keep them.
+// Once a CPU goes offline, its groups stop counting for good, even if it comes back. Groups of
+// several events lose their counts, single events keep them.
 void Stat::report_lost_cpus() {
-    group_.read(last_);  // the per_fd backend may show it one sweep late
+    group_.read(last_);  // Backend::per_fd may report it one sweep late
     if (group_.origin() != metagroup::Origin::groups) return report_offline_time();
     const Delta whole(first_, now_);
     std::set<int> lost;
@@ -345,10 +347,10 @@ void Stat::report_lost_cpus() {
                metagroup::CpuList({lost.begin(), lost.end()}).to_string(),
                counted || options_.interval
                    ? "not counted from then on"
-                   : "its counts are not included; use -I to print them until it goes");
+                   : "its counts are not included; use -I to print them until it goes offline");
 }
 
-// Sets keep their counts, and go on when the CPU is back.
+// Sets keep their counts and continue when the CPU is back.
 void Stat::report_offline_time() const {
     std::set<int> cpus;
     std::uint64_t longest = 0;
@@ -373,7 +375,7 @@ void Stat::start_command() {
 }
 
 void Stat::run_once() {
-    bool ended = false;  // before counting began
+    bool ended = false;  // the command ended before counting began
     if (options_.delay) {
         start_command();
         ended = wait_until(Clock::now() + *options_.delay) != 0;
@@ -396,7 +398,7 @@ int Stat::run() {
     Runs runs;
     for (std::uint32_t left = options_.repeat.value_or(1); left > 0 && !interrupted_; --left) {
         run_once();
-        // A run that was cut short is not one of those whose mean is shown.
+        // Exclude an interrupted run from the mean.
         const bool whole = !interrupted_ || runs.seconds().runs == 0;
         if (!options_.interval && whole) runs.add(seconds(now_.begin_ns()), counts_);
         if (!child_) continue;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Updates as plain lines, for pipes, scripts and screen readers: nothing is drawn or moved.
+// Prints updates as plain lines, for pipes, scripts and screen readers.
 #pragma once
 
 #include <chrono>
@@ -11,11 +11,11 @@
 
 namespace tool {
 
-// A heading, then a line for the total and each row, in which each value follows its name, then an
-// empty line.
+// A heading, then a line for the total and for each row, in which each value follows its name, then
+// an empty line.
 std::string plain_lines(const Model& model, const std::string& heading);
 
-// Prints updates until there are `count`, or to the end of the recording or a signal.
+// Prints updates until `count` is reached, the recording ends or a signal arrives.
 void run_batch(Source& source, Model& model, std::chrono::nanoseconds interval,
                std::optional<std::uint32_t> count);
 

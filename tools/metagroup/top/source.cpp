@@ -17,7 +17,7 @@
 namespace tool {
 namespace {
 
-// Less coverage marks an estimate: perf stat shows two digits of the percentage.
+// Lower coverage marks an estimate: perf stat shows two decimals of the percentage.
 constexpr double kWholeTime = 0.99995;
 
 Cell cell(const std::optional<Metric>& metric, const Count& count) {
@@ -69,7 +69,7 @@ void Model::filter(std::string text) {
         try {
             filter_cpus_ = metagroup::CpuList::parse(filter_);
         } catch (const metagroup::Error&) {
-            // A list that is being typed, or a text.
+            // An incomplete list, or a text.
         }
     }
     sort();
@@ -224,7 +224,7 @@ Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, st
     begin();
 }
 
-// The members may be others.
+// The members may have changed.
 void Sampler::begin() {
     lanes_ = counts_.layout().lanes_of(live_.group().members());
     accumulator_.restart(lanes_.size());
@@ -259,7 +259,7 @@ bool Sampler::fold() {
             rows_ = Aggregation(*mode, cpus_);
             found = true;
         } catch (const std::system_error&) {
-            // This machine does not describe such places. CPUs need no description.
+            // This machine does not describe such places. CPUs always work.
         }
     }
     counts_ = Counts(std::make_shared<CountLayout>(live_.group().groups(), members_, rows_));
@@ -274,7 +274,7 @@ const Update* Sampler::sample() {
     return counts == nullptr ? nullptr : &update_;
 }
 
-// nullptr if a stream has no more intervals now.
+// nullptr if a stream currently has no more intervals.
 const Counts* Sampler::count() {
     if (stream_) return stream_->next(overhead_);
     const std::uint64_t begin = live_.newest().begin_ns();
@@ -288,7 +288,7 @@ const Counts* Sampler::count() {
 void Sampler::follow_hotplug() {
     if (stream_) live_.read();
     count_online();
-    // A stream keeps the groups open that reopen() closes.
+    // A stream would keep the groups open that reopen() closes.
     const bool restarts = stream_ && live_.group().origin() == metagroup::Origin::groups &&
                           !live_.offline().empty() &&
                           !live_.offline().intersect(metagroup::CpuList::online()).empty();
@@ -306,7 +306,7 @@ void Sampler::count_online() {
         else
             ++update_.online[rows_.index_of(cpu)];
     }
-    // It may have been offline between two sweeps only.
+    // It may have been offline only between two sweeps.
     for (const metagroup::MemberDelta& member : live_.delta())
         if (member.gap()) update_.gaps.insert(member.newer().cpu());
 }

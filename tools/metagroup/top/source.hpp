@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The numbers on the screen and the order of their rows, and where they come from: counters, or a
-// recording.
+// The numbers on the screen, the order of their rows, and their source: counters or a recording.
 #pragma once
 
 #include <array>
@@ -32,23 +31,23 @@ struct Series {
 
 struct Cell {
     std::optional<double> value;
-    bool estimated = false;  // not on the PMU all the time, or not of all CPUs
+    bool estimated = false;  // not on the PMU all the time, or not from all CPUs
 };
 
 struct Update {
     std::vector<Cell> cells;          // by place and series; the last row is the total
-    std::vector<std::size_t> online;  // CPUs of each place
+    std::vector<std::size_t> online;  // online CPUs of each place
     std::set<int> gaps{};             // CPUs that were offline for a time
 };
 
 // The newest values of a cell, in a ring.
 class History {
   public:
-    // The columns of the widest graph.
+    // The width of the widest graph.
     static constexpr std::size_t kLength = 32;
 
     void add(std::optional<double> value);
-    // 0 is the newest. Nothing if the value was unknown then, or is too old.
+    // 0 is the newest. No value if it was unknown then or is too old.
     std::optional<double> ago(std::size_t steps) const;
     // The highest of the newest values; 0 if none is known.
     double peak(std::size_t length = kLength) const;
@@ -60,35 +59,35 @@ class History {
 
 class Model {
   public:
-    // Columns to sort by are 0 for places, then the series from 1.
+    // Sort columns: 0 for places, then the series from 1.
     static constexpr std::size_t kByPlace = 0;
 
     Model(std::vector<Place> places, std::vector<Series> series);
 
     void update(const Update& update);
 
-    // Other places, whose values come with the next update. Order and filter stay.
+    // Replaces the places; values follow with the next update. Keeps order and filter.
     void replace(std::vector<Place> places);
 
-    // Leaves in order() only places with one of these CPUs, as in 0-3,8, or whose name has this
-    // text, in any case. Empty: all. The total and graphs are not changed.
+    // Keeps in order() only places with one of these CPUs, e.g. 0-3,8, or whose name contains this
+    // text, ignoring case. Empty for all. Total and graphs do not change.
     void filter(std::string text);
     const std::string& filter() const { return filter_; }
 
-    // Sorts numbers from the largest, places from the first. The same column again reverses.
+    // Sorts numbers in descending order, places in ascending order. The same column again reverses.
     void sort_by(std::size_t column);
-    // Sorts by the next column to the left or right, if there is one.
+    // Sorts by the next column to the left or right, if any.
     void sort_left();
     void sort_right();
     void reverse();
     std::size_t sorted_by() const { return sorted_by_; }
     bool descending() const { return descending_; }
-    // Places from top to bottom. Unknown values are at the bottom in either direction.
+    // Places from top to bottom. Unknown values are last in either direction.
     const std::vector<std::size_t>& order() const { return order_; }
 
     const std::vector<Place>& places() const { return places_; }
-    // With the number of CPUs that are online if that is less than all, and `*` if one of them was
-    // offline for a time. `row` may be the total.
+    // The name with the number of online CPUs if not all are online, and `*` if one was offline for
+    // a time. `row` may be the total.
     std::string name_of(std::size_t row) const;
     // True for a place without a CPU online.
     bool is_offline(std::size_t row) const { return row < total() && online_[row] == 0; }
@@ -101,7 +100,7 @@ class Model {
     const History& history(std::size_t row, std::size_t series) const {
         return histories_[row * series_.size() + series];
     }
-    // The highest of the newest `length` values of all places, by which graphs are scaled.
+    // The highest of the newest `length` values of all places, to scale graphs.
     double peak(std::size_t series, std::size_t length) const;
 
   private:
@@ -118,17 +117,17 @@ class Model {
     std::size_t sorted_by_ = kByPlace;
     bool descending_ = false;
     std::string filter_;
-    std::optional<metagroup::CpuList> filter_cpus_;  // if the filter is a list of them
+    std::optional<metagroup::CpuList> filter_cpus_;  // if the filter is a list of CPUs
 };
 
-// The intervals between updates that keys select: 1, 2, 5, 10 ... times a power of ten.
+// The intervals that keys select: 1, 2 or 5 times a power of ten.
 constexpr std::chrono::nanoseconds kShortestInterval = std::chrono::microseconds(10);
-constexpr std::chrono::nanoseconds kLongestInterval = std::chrono::minutes(1);  // of a stream
+constexpr std::chrono::nanoseconds kLongestInterval = std::chrono::minutes(1);  // limit of a stream
 std::chrono::nanoseconds longer(std::chrono::nanoseconds interval);
 std::chrono::nanoseconds shorter(std::chrono::nanoseconds interval);
 
-// The columns of the model: the metrics that were chosen, whose events are first among `columns`,
-// then a rate for each other event, then ratios.
+// The columns of the model: the selected metrics, whose events come first in `columns`, then a rate
+// for each other event, then ratios.
 class Figures {
   public:
     explicit Figures(std::vector<Column> columns, const std::vector<MeasuredMetric>& metrics = {});
@@ -143,7 +142,7 @@ class Figures {
     std::vector<Column> columns_;
     std::vector<Series> chosen_;
     std::vector<std::size_t> chosen_columns_;
-    std::size_t first_ = 0;  // column that is not of a chosen metric
+    std::size_t first_ = 0;  // first column that does not belong to a selected metric
     Metrics metrics_;
 };
 
@@ -151,32 +150,33 @@ class Source {
   public:
     virtual ~Source() = default;
 
-    // Begins an interval now. \return the time after which to call sample().
+    // Starts an interval now. \return the time after which to call sample().
     virtual std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) = 0;
-    // Until restart() the source costs nothing.
+    // Stops all cost until restart().
     virtual void pause() {}
-    // The next kind of places: CPUs, cores, caches, dies, sockets, nodes, as far as they are known,
-    // and CPUs again. Counts until restart() are lost. \return false if there is no other.
+    // Switches to the next kind of places: CPUs, cores, caches, dies, sockets, nodes, as far as
+    // they are known, then CPUs again. Counts until restart() are lost. \return false if there is
+    // no other.
     virtual bool fold() { return false; }
     // The counts of the last interval; nullptr at the end of a recording.
     virtual const Update* sample() = 0;
-    // True if sample() returns several intervals, one at a call, and nullptr after the last one.
+    // True if sample() returns several intervals, one per call, and nullptr after the last one.
     virtual bool has_batches() const { return false; }
     virtual const std::vector<Place>& places() const = 0;
     virtual std::vector<Series> series() const = 0;
     virtual std::string name() const = 0;
     // The time of the last sweep, or the position in the recording.
     virtual std::string progress() const = 0;
-    // Samples of CPUs that missed a deadline.
+    // Samples from CPUs that missed a deadline.
     virtual std::uint64_t missed() const { return 0; }
-    virtual std::string problem() const = 0;  // empty: none
+    virtual std::string problem() const = 0;  // empty if none
 };
 
 class Sampler : public Source {
   public:
-    // `method` as of StreamedIntervals::start(). Sweeps until restart().
-    // \throws as LiveGroup::open() and Aggregation.
-    // The groups of `metrics` are the first of the options.
+    // `method` is as in StreamedIntervals::start(). Uses sweeps until restart().
+    // \throws as LiveGroup::open() and Aggregation. The groups of `metrics` come first in the
+    // options.
     Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode,
             std::string method = "sweep", const std::vector<MeasuredMetric>& metrics = {});
 
@@ -202,7 +202,7 @@ class Sampler : public Source {
     void count_online();
 
     metagroup::LiveGroup live_;
-    metagroup::CpuList cpus_;  // also those that are offline now
+    metagroup::CpuList cpus_;  // including those that are offline now
     LateCpus late_{cpus_};
     Aggregation rows_;
     std::vector<metagroup::MetaGroup::Member> members_;  // of all CPUs
@@ -214,7 +214,7 @@ class Sampler : public Source {
     std::string method_;
     std::chrono::nanoseconds interval_{};
     Overhead overhead_;
-    std::optional<StreamedIntervals> stream_;  // none: sweeps
+    std::optional<StreamedIntervals> stream_;  // no value: sweeps
 };
 
 class Player : public Source {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-// metagroup top: rates of all CPUs on a full screen, or as plain lines.
-#define NCURSES_NOMACROS 1  // they clash with names such as erase
+// metagroup top: shows rates of all CPUs on a full screen or as plain lines.
+#define NCURSES_NOMACROS 1  // the macros clash with names such as erase
 #include <curses.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -39,7 +39,7 @@ struct TopOptions {
     Selection selection;
     std::string metrics;
     std::string metric_directory;
-    std::string method = "auto";  // of reading intervals
+    std::string method = "auto";  // how intervals are read
     Replay::Options replay;
     AggrMode mode = AggrMode::cpu;
     std::optional<nanoseconds> interval;
@@ -54,16 +54,16 @@ void TopOptions::add_to(CLI::App& app) {
     add_metrics(app, metrics, metric_directory);
     add_method(app, method);
     replay.add_option(app);
-    // Numbers without unit are seconds with -d, as in top(1), and milliseconds with -I, as in stat.
+    // Numbers without a unit are seconds with -d, as in top(1), and milliseconds with -I, as in
+    // stat.
     CLI::Option* delay = add_duration(app, "-d,--delay", interval, 1s, kShortestInterval,
-                                      "seconds between updates, or as in 500ms (1)");
+                                      "seconds between updates, or a time, e.g. 500ms (1)");
     add_duration(app, "-I,--interval", interval, 1ms, kShortestInterval,
                  "the same in milliseconds, as in stat")
         ->excludes(delay);
     add_count(app, "-n,--count", count, "stop after N updates");
     add_aggregation(app, mode);
-    app.add_option("--filter", filter,
-                   "show only these CPUs, as in 0-3,8, or names with this text");
+    app.add_option("--filter", filter, "show only these CPUs, e.g. 0-3,8, or names with this text");
     app.add_flag("-b,--batch", batch,
                  "print plain lines, for pipes, scripts and screen readers; needs no terminal");
 }
@@ -83,12 +83,11 @@ Model make_model(const Source& source, const std::string& filter) {
     model.filter(filter);
     if (!model.order().empty()) return model;
     throw std::invalid_argument(fmt::format(
-        "--filter {}: no row has that; there are {} to {}: give CPUs, as in 0-3,8, or a part of a "
-        "name",
+        "--filter {}: no row matches; rows are {} to {}: give CPUs, e.g. 0-3,8, or part of a name",
         filter, source.places().front().name, source.places().back().name));
 }
 
-// The shortest time between two pictures; shorter intervals are in the graphs only.
+// The shortest time between two screen updates; shorter intervals appear only in the graphs.
 constexpr std::chrono::milliseconds kFrame(40);
 
 class Top {
@@ -103,12 +102,12 @@ class Top {
           ticker_(source_->restart(interval), Clock::now()) {}
 
     void run();
-    // For the ticker: handles keys and signals until the deadline.
+    // Called by the ticker: handles keys and signals until the deadline.
     int wait_until(Clock::time_point deadline);
 
   private:
     bool is_complete() const { return options_.count && shown_ >= *options_.count; }
-    // True if it is time for a picture.
+    // True if it is time to redraw.
     bool is_due() const { return Clock::now() - drawn_ >= kFrame; }
     void update();
     void draw();
@@ -121,7 +120,7 @@ class Top {
     void pause();
 
     const TopOptions& options_;
-    // Blocked before the screen is taken, so that every end of the program restores it.
+    // Blocked before the screen is set up, so that it is restored however the program ends.
     Signals signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
     Inputs inputs_{signals_, {{.fd = STDIN_FILENO, .events = POLLIN, .revents = 0}}};
     std::unique_ptr<Source> source_;
@@ -203,7 +202,7 @@ void Top::draw() {
     drawn_ = Clock::now();
 }
 
-// Handles all keys that are there, until the next tick is due.
+// Handles all pending keys, until the next tick is due.
 void Top::press_all(Clock::time_point until) {
     int key = screen_.key();
     if (key == ERR) throw std::runtime_error("the terminal is gone");
@@ -242,7 +241,7 @@ void Top::press(int key) {
         found->second();
 }
 
-// A key of the filter, which rows follow at once.
+// A key typed into the filter, which takes effect immediately.
 void Top::type(int key) {
     constexpr int kEnter = '\r';
     constexpr int kEscape = 27;
@@ -276,7 +275,7 @@ void Top::restart(nanoseconds interval) {
     restarted_ = true;
 }
 
-// The time of a pause is not part of any rate.
+// A pause does not count in any rate.
 void Top::pause() {
     status_.paused = !status_.paused;
     if (status_.paused)
@@ -288,7 +287,7 @@ void Top::pause() {
 }  // namespace
 
 void add_top(CLI::App& app, int& /*status*/) {
-    CLI::App* top = app.add_subcommand("top", "show rates of all CPUs, live");
+    CLI::App* top = app.add_subcommand("top", "show live rates of all CPUs");
     const auto options = std::make_shared<TopOptions>();
     options->add_to(*top);
     top->callback([options] {

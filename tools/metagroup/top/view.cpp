@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "top/view.hpp"
 
-#define NCURSES_NOMACROS 1  // they clash with names such as erase
+#define NCURSES_NOMACROS 1  // the macros clash with names such as erase
 #include <curses.h>
 #include <fmt/format.h>
 #include <langinfo.h>
@@ -21,7 +21,7 @@
 namespace tool {
 namespace {
 
-// The time to distinguish a lone Escape from an arrow key. It may delay a tick.
+// The time to distinguish Escape from an arrow key. It may delay a tick.
 constexpr int kEscapeDelayMs = 25;
 constexpr short kWarningPair = 1, kBadPair = 2;
 
@@ -57,22 +57,22 @@ constexpr auto kHelp = std::to_array<std::string_view>({
     "",
     "  q             quit",
     "  space, p      pause reading; the same key continues",
-    "  +, -          a longer, a shorter interval; of a recording, slower or faster",
+    "  +, -          longer, shorter interval; for a recording, slower, faster",
     "  left, right   sort by the column to the left, right; scrolls columns",
-    "  0 to 9        sort by place (0) or by that column; again: reversed",
+    "  0 to 9        sort by place (0) or that column; again to reverse",
     "  r             reverse the order",
     "  f             fold rows to cores, caches, dies, sockets, nodes, and back to CPUs",
-    "  /             filter rows: CPUs as in 0-3,8, or a part of their names; Enter keeps",
+    "  /             filter rows: CPUs, e.g. 0-3,8, or part of a name; Enter keeps",
     "                it, Escape shows all rows",
     "  up, down      scroll by a row; PgUp, PgDn by a page; Home, End to the ends",
     "  h, ?          this help; any key returns",
     "",
     "Numbers are per second, for all tasks; k, M, G are a thousand,",
     "a million, a billion.",
-    "  ~             estimated: the event shared the PMU with others",
+    "  ~             estimated: the event was multiplexed",
     "  -             not counted",
     "  *             a CPU of the row was offline for a time",
-    "A graph shows the last updates, the newest on the right. All rows of a column",
+    "Graphs show the last updates, newest on the right. All rows of a column",
     "have the same scale; the total has its own.",
 });
 
@@ -82,7 +82,7 @@ using Levels = std::array<std::string_view, kLevels>;
 constexpr Levels kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
 constexpr Levels kAscii{"_", ".", ":", "-", "=", "+", "*", "#"};
 
-// Only 0 is on the lowest level, so that small values differ from none.
+// Only 0 has the lowest level, to distinguish small values from none.
 std::size_t level(double value, double peak) {
     if (!(value > 0) || !(peak > 0)) return 0;
     const double part = std::min(1.0, value / peak);
@@ -107,7 +107,7 @@ struct Screen::Terminal {
         const char* name = std::getenv("TERM");
         if (screen == nullptr)
             throw std::runtime_error(fmt::format(
-                "unknown terminal {} (variable TERM): set another one, as in TERM=xterm, or use "
+                "unknown terminal {} (variable TERM): set another one, e.g. TERM=xterm, or use "
                 "metagroup stat -I 1s",
                 name == nullptr || *name == '\0' ? "without a name" : name));
         ::set_term(screen);
@@ -166,7 +166,7 @@ void Screen::put(int row, int column, std::string_view text, Style style) {
     if (row < 0 || row >= rows() || column < 0 || column >= columns()) return;
     const std::string_view fits = clip(text, static_cast<std::size_t>(columns() - column));
     ::wattrset(stdscr, static_cast<int>(attributes(style, terminal_->colours)));
-    // Writing the last cell of the screen returns an error, since the cursor cannot advance.
+    // Writing the last cell of the screen returns an error because the cursor cannot advance.
     ::wmove(stdscr, row, column);
     ::waddnstr(stdscr, fits.data(), static_cast<int>(fits.size()));
     ::wattrset(stdscr, static_cast<int>(A_NORMAL));
@@ -191,7 +191,7 @@ void Screen::suspend() {
     ::endwin();
 }
 
-// A process that was stopped by SIGSTOP has not left the screen: leave it first.
+// A process stopped by SIGSTOP has not left the screen: leave it first.
 void Screen::resume() {
     ::endwin();
     ::clearok(stdscr, true);
@@ -205,7 +205,7 @@ Layout::Layout(std::size_t width, std::size_t series, std::size_t from, std::siz
     constexpr std::size_t kMostGraph = 24;
     static_assert(kMostGraph <= History::kLength);
     shown = std::min(series, width / (kBare + kLeastGraph));
-    // At least one number without a graph.
+    // At least one number, without a graph.
     if (shown == 0 && series > 0 && width >= kGap + kNumber) shown = 1;
     if (shown == 0) return;
     graph = std::min(kMostGraph, std::max(width / shown, kBare) - kBare);
@@ -252,7 +252,7 @@ void View::draw(Screen& screen, const Model& model, const Status& status) {
     screen.show();
 }
 
-// Computes the part of the model that is shown.
+// Computes the visible part of the model.
 void View::place(const Screen& screen, const Model& model) {
     compact_ = screen.rows() < kCompactRows;
     const int around = compact_ ? 3 : 6;  // lines above and below the rows
@@ -321,7 +321,7 @@ void View::draw_headings(Screen& screen, const Model& model) const {
                        fmt::format("{:>6.{}}", model.series()[i].unit, layout_.width()),
                        Style::weak);
     }
-    // The only mark of hidden columns on a compact screen.
+    // The only sign of hidden columns on a compact screen.
     if (layout_.first > 0) screen.put(line, static_cast<int>(name_width_), "<", Style::strong);
     if (layout_.first + layout_.shown < model.series().size())
         screen.put(line, screen.columns() - 1, ">", Style::strong);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The terminal: a full screen with the picture of a model, and its keys.
+// The terminal: draws a model on a full screen, and reads keys.
 #pragma once
 
 #include <chrono>
@@ -30,16 +30,16 @@ class Screen {
     bool utf8() const { return utf8_; }
 
     void erase();
-    // Text that does not fit is cut.
+    // Text that does not fit is truncated.
     void put(int row, int column, std::string_view text, Style style = Style::plain);
     void show();
 
-    // The next key as curses has it, or ERR. Does not wait.
+    // The next key as a curses code, or ERR. Does not wait.
     int key();
 
-    // After SIGWINCH.
+    // Call after SIGWINCH.
     void resize();
-    // Before the process is stopped, and when it goes on.
+    // Call before the process is stopped, and when it continues.
     void suspend();
     void resume();
 
@@ -55,25 +55,26 @@ struct Layout {
     static constexpr std::size_t kNumber = 6;  // ~12.3M
     static constexpr std::size_t kLeastGraph = 6;
 
-    // `width` is the room for all columns; `wanted` is shown if any column is.
+    // `width` is the space for all columns; `wanted` is shown if any column is.
     Layout(std::size_t width, std::size_t series, std::size_t from, std::size_t wanted);
 
     std::size_t first = 0;
     std::size_t shown = 0;
     std::size_t graph = 0;
 
-    // Of a column, without the gap before it.
+    // Width of a column, without the gap before it.
     std::size_t width() const { return kNumber + 1 + graph; }
 };
 
-// The first row to show, at most `first`, so that the window is full if there are enough rows.
+// The first row to show: at most `first`, and such that the window is full if there are enough
+// rows.
 std::size_t scroll_to(std::size_t first, std::size_t rows, std::size_t window);
 
-// One character for each of the newest `width` values, the newest last, scaled to `peak`. Blank for
-// unknown values. Block characters of UTF-8, or plain ASCII.
+// One character for each of the newest `width` values, newest last, scaled to `peak`. Blank for
+// unknown values. Uses UTF-8 block characters or plain ASCII.
 std::string graph(const History& history, std::size_t width, double peak, bool utf8);
 
-// Status of the monitor, for the header.
+// The status shown in the header.
 struct Status {
     std::string source;
     std::string progress;
@@ -81,11 +82,11 @@ struct Status {
     std::uint64_t missed = 0;
     std::chrono::nanoseconds interval{};
     bool paused = false;
-    bool typing = false;  // the filter
-    std::string problem;  // empty: none
+    bool typing = false;  // into the filter
+    std::string problem;  // empty if none
 };
 
-// Draws the part of a model that is scrolled to.
+// Draws the visible part of a model.
 class View {
   public:
     void draw(Screen& screen, const Model& model, const Status& status);
@@ -110,7 +111,7 @@ class View {
     int column_of(std::size_t series) const;
 
     bool help_ = false;
-    bool compact_ = false;  // a low screen shows rows instead of explanations
+    bool compact_ = false;  // a small screen shows rows instead of explanations
     std::size_t first_row_ = 0;
     std::size_t window_ = 0;  // rows of the model that fit
     std::size_t name_width_ = 0;
