@@ -52,6 +52,29 @@ static void defects_shift(void)
 	WRITE_ONCE(result, READ_ONCE(result) << READ_ONCE(too_far));
 }
 
+static void defects_bounds(void)
+{
+	static int array[4];
+	static unsigned int beyond = 6;
+	static int result;
+
+	WRITE_ONCE(result, READ_ONCE(array[READ_ONCE(beyond)]));
+}
+
+static noinline void defects_called(int *number)
+{
+	WRITE_ONCE(*number, 1);
+}
+
+static void defects_call(void)
+{
+	void (*call)(long *number) = (void *)defects_called;
+	long number = 0;
+
+	OPTIMIZER_HIDE_VAR(call);
+	call(&number);
+}
+
 static DEFINE_MUTEX(first);
 static DEFINE_MUTEX(second);
 
@@ -147,6 +170,8 @@ static const struct defect {
 	{ "use-after-free", defects_use_after_free },
 	{ "leak", defects_leak },
 	{ "shift", defects_shift },
+	{ "bounds", defects_bounds },
+	{ "call", defects_call },
 	{ "lock-order", defects_lock_order },
 	{ "sleep", defects_sleep },
 	{ "rcu", defects_rcu },

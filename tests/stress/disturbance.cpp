@@ -19,6 +19,7 @@
 
 #include "operations.hpp"
 #include "support/cpus.hpp"
+#include "support/settings.hpp"
 
 namespace stress {
 namespace {
@@ -168,8 +169,23 @@ bool replug_cpu(World& world, Random& random) {
     return true;
 }
 
-bool disturb_pmu(const World& world, Random& random) {
-    const unsigned kind = random.below(4);
+namespace {
+
+bool unregister_pmu(World& world, unsigned duration) {
+    if (!kernel_revokes_events()) return false;
+    {
+        const std::scoped_lock lock(world.plugging);
+        testpmu_set_registered(false);
+    }
+    ::usleep(duration);
+    testpmu_set_registered(true);
+    return true;
+}
+
+}  // namespace
+
+bool disturb_pmu(World& world, Random& random) {
+    const unsigned kind = random.below(5);
     const unsigned duration = 1000 + random.below(20'000);
     bool done = true;
     if (kind == 0) {
@@ -185,11 +201,20 @@ bool disturb_pmu(const World& world, Random& random) {
         } catch (const std::runtime_error&) {  // offline, or the same
             done = false;
         }
+    } else if (kind == 2) {
+        done = unregister_pmu(world, duration);
     } else {
         testpmu_set_counters(random.below(5));
     }
     ::usleep(duration);
     return done;
+}
+
+bool throttle_streams(Random& random) {
+    static constexpr int kPercent[] = {1, 10, 50};
+    const MaxStreamPercent limit(random.pick(kPercent));
+    ::usleep(random.below(1'000'000));
+    return true;
 }
 
 bool move_process(const MovedProcess& process, Random& random) {

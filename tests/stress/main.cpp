@@ -40,8 +40,9 @@ std::vector<Operation> all_operations() {
     return all;
 }
 
-// A worker has up to 24 groups of 41 events open, and siblings whose leaders it has closed.
-constexpr unsigned kDescriptors = 2048;
+// A worker has up to 24 groups open, of 41 events each or of 340, and siblings whose leaders it has
+// closed.
+constexpr unsigned kDescriptors = 10'000;
 
 void allow_descriptors(unsigned threads) {
     const rlim_t most = (threads + 1) * kDescriptors;
@@ -70,6 +71,7 @@ class Run {
     // Returns true if no check failed.
     bool run() {
         start_disturbance("pmu", [this](Random& random) { return disturb_pmu(world_, random); });
+        start_disturbance("throttle", throttle_streams);
         start_disturbance("cgroup move",
                           [this](Random& random) { return move_process(process_, random); });
         if (options_.hotplug)

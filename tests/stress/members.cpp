@@ -3,8 +3,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <iterator>
+#include <optional>
 #include <shared_mutex>
 
 #include "operations.hpp"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr std::size_t kMaxGroups = 24;  // that a worker holds open
 constexpr std::size_t kMaxSiblings = 40;
+constexpr unsigned kGiant = 300;  // events whose record the smallest ring cannot hold
 
 perf_event_attr clock_event(std::uint64_t read_format, Random& random) {
     static constexpr std::uint64_t kConfigs[] = {
@@ -40,14 +43,23 @@ Kind any_kind(Random& random) {
     return static_cast<Kind>(random.below(3));
 }
 
-// Groups of testpmu have no others, those of a core PMU have clocks as well.
-perf_event_attr event_of(Kind kind, bool leader, std::uint64_t read_format, Random& random) {
+// Groups of testpmu have no others, those of a core PMU have clocks as well. Nothing while testpmu
+// is unregistered.
+std::optional<perf_event_attr> event_of(Kind kind, bool leader, std::uint64_t read_format,
+                                        Random& random) {
     if (kind == Kind::software || (kind == Kind::core && !leader && random.one_in(3)))
         return clock_event(read_format, random);
     if (kind == Kind::core) return testpmu_core_event(read_format).value();
-    auto attr = testpmu_event(read_format).value();
-    if (random.one_in(2)) attr.config = kTestpmuPackage;
+    auto attr = testpmu_event(read_format);
+    if (attr && random.one_in(2)) attr->config = kTestpmuPackage;
     return attr;
+}
+
+// A software event in a group of testpmu is in the context that perf has for that PMU on the CPU.
+// When the PMU is unregistered it stays there, and perf reads and writes memory of the PMU that is
+// freed, see World::plugging.
+bool mixes_with_software(Kind kind) {
+    return kind != Kind::testpmu || !kernel_revokes_events();
 }
 
 Fd open_cgroup_event(const perf_event_attr& attr, int cgroup, int cpu, int leader) {
@@ -55,7 +67,7 @@ Fd open_cgroup_event(const perf_event_attr& attr, int cgroup, int cpu, int leade
                                          PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)));
 }
 
-// Nothing if the CPU has just gone.
+// Nothing if the CPU or the PMU has just gone.
 std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& random) {
     const std::shared_lock lock(world.plugging);
     auto group = std::make_shared<Group>();
@@ -63,6 +75,7 @@ std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& rand
     group->cpu = random.pick(world.cpus);
     group->events.read_format = format;
     const Kind kind = any_kind(random);
+    group->mixes = mixes_with_software(kind);
     const bool rotated = kind == Kind::testpmu;
     const bool pinned = random.one_in(8);
     const bool disabled = random.one_in(6);
@@ -72,12 +85,13 @@ std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& rand
         std::string(pinned ? "pinned " : "") + name(kind) + (of_cgroup ? " of a cgroup" : "");
     for (unsigned i = 0; i < events; ++i) {
         auto attr = event_of(kind, i == 0, format, random);
-        attr.pinned = pinned && i == 0;
-        attr.disabled = disabled && i == 0;
+        if (!attr) return nullptr;
+        attr->pinned = pinned && i == 0;
+        attr->disabled = disabled && i == 0;
         const int leader = i ? group->events.leader() : -1;
         Fd fd = of_cgroup
-                    ? open_cgroup_event(attr, random.pick(world.cgroups).get(), group->cpu, leader)
-                    : Fd(open_event(attr, -1, group->cpu, leader));
+                    ? open_cgroup_event(*attr, random.pick(world.cgroups).get(), group->cpu, leader)
+                    : Fd(open_event(*attr, -1, group->cpu, leader));
         if (!fd && i == 0) return nullptr;
         if (fd) group->events.fds.push_back(std::move(fd));
     }
@@ -102,7 +116,7 @@ void detach_one(Slot& slot, unsigned number) {
 bool add_event(Worker& worker, Group& group, const perf_event_attr& attr) {
     const std::shared_lock lock(worker.world.plugging);
     auto& fds = group.events.fds;
-    if (fds.size() > kMaxSiblings || group.plugs != worker.world.plugs) return false;
+    if (group.plugs != worker.world.plugs) return false;
     Fd fd(open_event(attr, -1, group.cpu, group.events.leader()));
     if (!fd) return false;  // its CPU is gone, or it was moved, or is a cgroup's
     fds.push_back(std::move(fd));
@@ -130,6 +144,7 @@ bool attach(Worker& worker, Random& random) {
 
     perf_metagroup_attach out{};
     const long got = slot->meta.attach(fds, &out);
+    if (got == -ENODEV && kernel_revokes_events()) return false;
     demand(got == 0, "ATTACH of new groups: " + std::to_string(got) + ", reason " +
                          std::to_string(out.reason));
     for (unsigned i = 0; i < fresh.size(); ++i) {
@@ -152,6 +167,7 @@ bool attach_refused(Worker& worker, Random& random) {
     const int fds[] = {good, twice ? good : slot->meta.fd()};
     perf_metagroup_attach out{};
     const long got = slot->meta.attach(fds, &out);
+    if (got == -ENODEV && kernel_revokes_events()) return false;
     demand(got == (twice ? -EBUSY : -EINVAL) && out.failed == 1,
            "a wrong ATTACH: " + std::to_string(got) + ", failed " + std::to_string(out.failed));
     return true;
@@ -174,9 +190,10 @@ bool detach_unknown(Worker& worker, Random& random) {
 
 bool open_sibling(Worker& worker, Random& random) {
     const auto group = worker.young_group(random);
-    if (!group) return false;
+    if (!group || !group->mixes) return false;
     bool done = false;
-    for (unsigned more = 1 + random.below(4); more; --more)
+    for (unsigned more = 1 + random.below(4); more && group->events.fds.size() <= kMaxSiblings;
+         --more)
         done |= add_event(worker, *group, clock_event(group->events.read_format, random));
     return done;
 }
@@ -192,11 +209,39 @@ bool close_sibling(Worker& worker, Random& random) {
 // A sibling of a PMU that is no software PMU moves a group of software events to its context.
 bool regroup(Worker& worker, Random& random) {
     const auto group = worker.young_group(random);
-    if (!group) return false;
+    const Kind kind = random.one_in(2) ? Kind::core : Kind::testpmu;
+    if (!group || !mixes_with_software(kind)) return false;
+    const auto attr = event_of(kind, true, group->events.read_format, random);
     worker.world.events.may_move(group->id);
     group->kind += ", regrouped";
-    const Kind kind = random.one_in(2) ? Kind::core : Kind::testpmu;
-    return add_event(worker, *group, event_of(kind, true, group->events.read_format, random));
+    return attr && add_event(worker, *group, *attr);
+}
+
+// A group that outgrows the rings of a stream, if one runs.
+bool grow(Worker& worker, Random& random) {
+    const auto group = worker.young_group(random);
+    if (!group || group->events.fds.size() > kMaxSiblings || !group->mixes) return false;
+    const std::size_t before = group->events.fds.size();
+    for (unsigned more = 0; more < kGiant; ++more)
+        if (!add_event(worker, *group, clock_event(group->events.read_format, random))) break;
+    return group->events.fds.size() == before + kGiant;
+}
+
+// A pinned event that has no counter is in state ERROR, and gives nothing to read. With read_format
+// 0 all others give one count.
+bool read_nothing(Worker& worker, Random& random) {
+    auto attr = testpmu_event(0);
+    if (!attr) return false;
+    attr->pinned = 1;
+    const Fd event(open_event(*attr, -1, random.pick(worker.world.cpus), -1));
+    const Meta meta;
+    if (!event || meta.attach(std::array{event.get()})) return false;
+    const Frame frame = read_framed(meta).frames.at(0);
+    const bool error = frame.record.status == PERF_METAGROUP_ERROR;
+    demand(frame.payload.size() == (error ? 0 : sizeof(std::uint64_t)),
+           "read_format 0, status " + std::to_string(frame.record.status) + ": a payload of " +
+               std::to_string(frame.payload.size()) + " bytes");
+    return error;
 }
 
 // If it is a member, the meta-group alone holds it now.
@@ -217,18 +262,18 @@ bool close_group(Worker& worker, Random& random) {
 }
 
 bool enable(Worker& worker, Random& random) {
-    return succeed(worker.any_slot(random)->meta.control(PERF_METAGROUP_IOC_ENABLE), "ENABLE");
+    return control(worker.any_slot(random)->meta, PERF_METAGROUP_IOC_ENABLE, "ENABLE");
 }
 
 bool disable(Worker& worker, Random& random) {
-    return succeed(worker.any_slot(random)->meta.control(PERF_METAGROUP_IOC_DISABLE), "DISABLE");
+    return control(worker.any_slot(random)->meta, PERF_METAGROUP_IOC_DISABLE, "DISABLE");
 }
 
 bool reset(Worker& worker, Random& random) {
     ++worker.world.resets_begun;
-    const long got = worker.any_slot(random)->meta.control(PERF_METAGROUP_IOC_RESET);
+    const bool done = control(worker.any_slot(random)->meta, PERF_METAGROUP_IOC_RESET, "RESET");
     ++worker.world.resets_ended;
-    return succeed(got, "RESET");
+    return done;
 }
 
 bool set_format(Worker& worker, Random& random) {
@@ -255,6 +300,8 @@ std::span<const Operation> member_operations() {
         {"open siblings", 24, open_sibling},
         {"close sibling", 32, close_sibling},
         {"regroup", 6, regroup},
+        {"grow", 2, grow},
+        {"read nothing", 8, read_nothing},
         {"close leader", 6, close_leader},
         {"close group", 12, close_group},
         {"enable", 12, enable},

@@ -29,6 +29,8 @@ struct Violation : std::runtime_error {
 
 void demand(bool condition, const std::string& what);
 bool succeed(long got, const char* what);  // true, unless a call has failed
+// ENABLE, DISABLE or RESET. False if a member's PMU is gone.
+bool control(const Meta& meta, unsigned long command, const char* what);
 
 // A payload of a read_format with PERF_FORMAT_ID.
 struct Counts {
@@ -204,8 +206,12 @@ class MovedProcess {
 bool replug_cpu(World& world, Random& random);
 
 // One of: fewer counters, so that groups are multiplexed; events of the test PMU move to another
-// CPU; their reads fail for a moment. False if a CPU for it is offline.
-bool disturb_pmu(const World& world, Random& random);
+// CPU; their reads fail for a moment; the PMU is unregistered for a moment. False if a CPU for it
+// is offline, or the kernel keeps PMUs that have events.
+bool disturb_pmu(World& world, Random& random);
+
+// Streams may take more or less of the CPUs than is usual.
+bool throttle_streams(Random& random);
 
 bool move_process(const MovedProcess& process, Random& random);
 

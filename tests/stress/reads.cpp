@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // All ways to read the counters and to query a meta-group, and streams.
+#include <sys/epoll.h>
+
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -97,7 +99,7 @@ bool get_member(Worker& worker, Random& random) {
     if (all.empty()) return false;
     const unsigned number = std::next(all.begin(), random.below(all.size()))->first;
 
-    std::array<std::uint64_t, 300> ids{};
+    std::array<std::uint64_t, 500> ids{};
     perf_metagroup_member arg{};
     arg.member = number;
     arg.ids = reinterpret_cast<std::uintptr_t>(ids.data());
@@ -155,6 +157,22 @@ bool stream(Worker& worker, Random& random) {
     return true;
 }
 
+// The handle is in an epoll(7) before it has a stream. Of the first CPU, which is always online.
+bool poll_early(Worker& worker, Random& random) {
+    const EventGroup group = open_group(worker.world.cpus.front(), kTimes, 1);
+    const Meta meta(group);
+    const Fd epoll(::epoll_create1(EPOLL_CLOEXEC));
+    epoll_event event{.events = EPOLLIN, .data = {}};
+    demand(epoll && ::epoll_ctl(epoll.get(), EPOLL_CTL_ADD, meta.fd(), &event) == 0,
+           "a handle is not added to epoll");
+    perf_metagroup_stream arg =
+        stream_of(std::chrono::microseconds(100 << random.below(4)), kRingPage);
+    arg.watermark = 1;
+    demand(start_stream(meta, arg) == 0, "START of a stream that epoll waits for");
+    demand(::epoll_wait(epoll.get(), &event, 1, 30'000) == 1, "epoll does not see a stream");
+    return true;
+}
+
 }  // namespace
 
 std::span<const Operation> read_operations() {
@@ -168,6 +186,7 @@ std::span<const Operation> read_operations() {
         {"info", 16, get_info},
         {"fdinfo", 4, show_fdinfo},
         {"stream", 24, stream},
+        {"poll early", 1, poll_early},
     };
     return all;
 }

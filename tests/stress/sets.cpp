@@ -57,6 +57,23 @@ bool open_a_set(Worker& worker, Random& random) {
     return true;
 }
 
+// A template's PMU may go at any time. In a meta-group that no other worker has.
+bool open_template(Worker& worker, Random& random) {
+    const auto attr = testpmu_event(0);
+    if (!attr) return false;
+    const Fd event(open_event(*attr, -1, worker.world.cpus.front(), -1));
+    if (!event) return false;
+    const Meta meta;
+    SetRequest request(std::vector<int>{event.get()});
+    if (random.one_in(2)) request.arg.flags |= PERF_METAGROUP_SET_FOLLOW;
+    const long got = request.open(meta);
+    if (may_be_refused(got)) return false;
+    demand(got == 0, "OPEN_SET of a template: " + std::to_string(got));
+    demand(read_framed(meta).frames.size() == request.arg.count,
+           "OPEN_SET of a template: number of members");
+    return true;
+}
+
 bool control_sets(Worker& worker, Random& random) {
     const auto slot = worker.any_slot(random);
     const auto cpus = cpu_words({random.pick(worker.world.cpus)});
@@ -68,6 +85,7 @@ bool control_sets(Worker& worker, Random& random) {
         arg.nr_words = static_cast<__u32>(cpus.size());
     }
     const long got = slot->meta.ioctl(PERF_METAGROUP_IOC_CONTROL, &arg);
+    if (got == -ENODEV && kernel_revokes_events()) return false;
     demand(got == 0, "CONTROL: " + std::to_string(got));
     return true;
 }
@@ -179,9 +197,11 @@ void end_names() {
 
 std::span<const Operation> set_operations() {
     static constexpr Operation all[] = {
-        {"open set", 8, open_a_set},   {"control", 8, control_sets},  {"publish", 4, publish_slot},
-        {"unpublish", 2, end_name},    {"join", 6, join_name},        {"show name", 4, show_name},
-        {"join twice", 4, join_twice}, {"set events", 4, set_events},
+        {"open set", 8, open_a_set},   {"open template", 4, open_template},
+        {"control", 8, control_sets},  {"publish", 4, publish_slot},
+        {"unpublish", 2, end_name},    {"join", 6, join_name},
+        {"show name", 4, show_name},   {"join twice", 4, join_twice},
+        {"set events", 4, set_events},
     };
     return all;
 }

@@ -28,6 +28,7 @@ struct Group {
     int cpu = 0;
     std::uint64_t id = 0;  // of the leader
     unsigned plugs = 0;    // World::plugs, when it was opened
+    bool mixes = true;     // it may have software events
 };
 
 // The leader and the CPU of each event that was opened lately.
@@ -120,6 +121,11 @@ class World {
     // Number of CPUs taken offline. Hotplug dissolves groups. Linux lets a sibling join the former
     // leader, but does not remove it when the leader is closed: its list is then in freed memory.
     // So groups get no siblings after hotplug, and none during it.
+    //
+    // A PMU is unregistered under this lock, or events would be half open then. perf revokes the
+    // PMU's own events only. A software event that has shared a group with them keeps its pmu_ctx,
+    // of which perf_pmu_unregister() frees what perf_event_open() of another sibling and
+    // event_sched_out() then use (seen in Linux 7.3). So such groups are not made where PMUs go.
     std::shared_mutex plugging;
     unsigned plugs = 0;
     unsigned plugs_now() {

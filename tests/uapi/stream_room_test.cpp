@@ -96,6 +96,10 @@ TEST_CASE_METHOD(
         },
         [&] { return lost() > before + 20; });
     REQUIRE(lost() > before + 20);
+    // All are lost, not only those that streams have no time for.
+    const std::uint64_t head = stream.ring(to).head();
+    std::this_thread::sleep_for(50 * kPeriod);
+    REQUIRE(stream.ring(to).head() == head);
     testpmu_move(to, here.cpu);
 }
 
