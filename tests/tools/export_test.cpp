@@ -75,10 +75,10 @@ struct TwoSockets {
     metagroup::test::TempTree sysfs;
 };
 
-std::string text_of(const tool::Labels::Set& set) {
+std::string text_of(const tool::LabelSet& set) {
     std::string text;
-    for (const auto& label : set)
-        text += (text.empty() ? "" : ",") + label.name + "=" + label.value;
+    for (const auto& [name, value] : set)
+        text += (text.empty() ? "" : ",") + name + "=" + value;
     return text;
 }
 

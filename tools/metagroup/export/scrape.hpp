@@ -2,14 +2,9 @@
 // The metrics of a scrape: counts of events, and figures of the exporter itself.
 #pragma once
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/metric_family.h>
-#include <prometheus/registry.h>
-
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <metagroup/metagroup.hpp>
 #include <mutex>
 #include <string>
@@ -17,30 +12,36 @@
 
 #include "common/late_cpus.hpp"
 #include "export/counters.hpp"
+#include "export/exposition.hpp"
 #include "export/labels.hpp"
-#include "export/server.hpp"
 
 namespace tool {
 
-// OpenMetrics, from the text format of Prometheus.
-std::string to_open_metrics(const std::string& text);
+// A family for each unit, then times. Counters that have not counted yet have no value: 0 would be
+// one.
+void add_events(Exposition& page, const std::map<std::string, Counters::Event>& events,
+                const Labels& labels);
 
 // Makes one sweep for each scrape. Concurrent scrapes wait for each other.
 class Scrape {
   public:
     // \throws as Counters and Labels.
     Scrape(metagroup::MetaGroup::Options options, const std::vector<std::string>& labels,
-           const std::string& version);
+           std::string version);
 
     // If the sweep fails, returns the counts of the one before and adds to the failures.
     std::string page(Format format);
 
     // Time series of events.
     std::size_t series() const;
-    std::uint64_t scrapes() const;
+    std::uint64_t scrapes() const { return sweeps_ + failures_; }
     const std::string& backend() const { return backend_; }
 
   private:
+    void sweep();
+    void add_online(Exposition& page) const;
+    void add_exporter(Exposition& page) const;
+
     std::mutex mutex_;
     Counters counters_;
     metagroup::CpuList cpus_;
@@ -48,14 +49,11 @@ class Scrape {
     std::string said_;  // of late CPUs
     Labels labels_;
     std::string backend_;
-    prometheus::Registry registry_;
-    prometheus::Counter& sweeps_;
-    prometheus::Counter& failures_;
-    prometheus::Counter& unread_;
-    prometheus::Histogram& duration_;
-    prometheus::Histogram& skew_;
-    prometheus::Counter& cpu_seconds_;
-    prometheus::Gauge& uncounted_;
+    std::string version_;
+    std::uint64_t sweeps_ = 0;
+    std::uint64_t failures_ = 0;
+    Times duration_;
+    Times skew_;
 };
 
 }  // namespace tool
