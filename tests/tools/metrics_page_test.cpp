@@ -15,18 +15,19 @@ using Events = std::map<std::string, tool::Counters::Event>;
 
 constexpr std::uint64_t kLarge = (1ULL << 53) + 1;  // the first integer that no double has
 
-tool::Count counted(std::uint64_t count, double estimate = 0) {
+tool::Counter counted(std::uint64_t count, double estimate = 0) {
     tool::Count result;
     result.count = result.enabled = result.running = count;
     result.estimate = estimate;
     result.counted = result.counters = 1;
-    return result;
+    return {result};
 }
 
 // Of two CPUs.
-MetricsPage page_of(const Events& events, Format format, const std::string& label = "event") {
+MetricsPage page_of(const Events& events, Format format) {
     Exposition page(format);
-    tool::add_events(page, events, tool::Labels({label}, metagroup::CpuList::parse("0-1")));
+    const tool::Labels labels({"event"}, metagroup::CpuList::parse("0-1"));
+    tool::add_events(page, events, labels, labels);
     return read_page(std::move(page).finish(), format);
 }
 
@@ -42,9 +43,9 @@ std::string text_of(Format format, const tool::LabelSet& labels) {
 TEST_CASE("Counts above 2^53 are exact in both formats", "[no-module]") {
     const Format format = GENERATE(Format::text, Format::open_metrics);
     const Events events{
-        {"a", {.unit = "", .counts = {{0, counted(kLarge)}, {1, counted(kLarge + 3)}}}},
-        {"b", {.unit = "", .counts = {{0, counted(kLarge)}}}},
-        {"most", {.unit = "", .counts = {{0, counted(UINT64_MAX)}}}}};
+        {"a", {.unit = "", .counters = {{0, counted(kLarge)}, {1, counted(kLarge + 3)}}}},
+        {"b", {.unit = "", .counters = {{0, counted(kLarge)}}}},
+        {"most", {.unit = "", .counters = {{0, counted(UINT64_MAX)}}}}};
     const MetricsPage page = page_of(events, format);
     CHECK(page.at(R"(metagroup_events_total{event="a"})").value == "18014398509481989");
     CHECK(page.at(R"(metagroup_events_total{event="b"})").value == "9007199254740993");
@@ -54,7 +55,8 @@ TEST_CASE("Counts above 2^53 are exact in both formats", "[no-module]") {
 TEST_CASE("Times above 2^53 ns are exact in both formats", "[no-module]") {
     const Format format = GENERATE(Format::text, Format::open_metrics);
     const MetricsPage page = page_of(
-        {{"clock", {.unit = "seconds", .factor = 1e-9, .counts = {{0, counted(kLarge)}}}}}, format);
+        {{"clock", {.unit = "seconds", .factor = 1e-9, .counters = {{0, counted(kLarge)}}}}},
+        format);
     for (const char* name :
          {"metagroup_event_seconds_total", "metagroup_event_enabled_seconds_total",
           "metagroup_event_running_seconds_total"})
@@ -63,7 +65,7 @@ TEST_CASE("Times above 2^53 ns are exact in both formats", "[no-module]") {
 
 TEST_CASE("A count that becomes an estimate does not go back", "[no-module]") {
     const auto value = [](double estimate) {
-        return page_of({{"a", {.unit = "", .counts = {{0, counted(kLarge, estimate)}}}}},
+        return page_of({{"a", {.unit = "", .counters = {{0, counted(kLarge, estimate)}}}}},
                        Format::text)
             .at(R"(metagroup_events_total{event="a"})")
             .value;
@@ -77,16 +79,10 @@ TEST_CASE("A count that becomes an estimate does not go back", "[no-module]") {
 
 TEST_CASE("The page of the exporter keeps the rules of the format that it says it has") {
     const auto accept = GENERATE("", "Accept: application/openmetrics-text\r\n");
-    Pty exporter({METAGROUP_TOOL, "export", "-e",
-                  R"({cpu-clock,page-faults},software/config=2,name="x\y"/)", "--labels",
-                  "cpu,socket", "--listen", "127.0.0.1:0"});
-    std::string line;
-    REQUIRE(exporter.shows("/metrics", &line));
-    std::smatch found;
-    REQUIRE(std::regex_search(line, found, std::regex(":(\\d+)/metrics")));
-    const auto port = static_cast<std::uint16_t>(std::stoi(found[1]));
+    const Exporter exporter(R"({cpu-clock,page-faults},software/config=2,name="x\y"/)",
+                            "cpu,socket");
     for (int scrape = 0; scrape < 2; ++scrape)
-        CHECK(samples_of(get(port, {.headers = accept})).contains("metagroup_sweeps_total"));
+        CHECK(samples_of(exporter.answer({.headers = accept})).contains("metagroup_sweeps_total"));
 }
 
 TEST_CASE("Values of labels are escaped", "[no-module]") {

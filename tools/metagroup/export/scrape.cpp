@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <functional>
 #include <iterator>
 #include <optional>
 #include <system_error>
@@ -44,39 +45,66 @@ void begin_family(Exposition& page, const std::string& unit, bool reading) {
                    "Count of the event in " + unit + std::string(estimate));
 }
 
-Count sum_of(const Counters::Event& event) {
-    Count sum;
-    for (const auto& [cpu, count] : event.counts)
-        sum.add(count);
-    return sum;
+LabelSet labels_of(const std::string& event, const LabelSet& place) {
+    LabelSet labels{{"event", event}};
+    std::ranges::copy(place, std::back_inserter(labels));
+    return labels;
 }
 
+// By set of labels.
+std::map<std::size_t, Counter> sums_of(const Counters::Event& event, const Labels& labels) {
+    std::map<std::size_t, Counter> sums;
+    for (const auto& [cpu, counter] : event.counters)
+        sums[labels.index_of(cpu)].add(counter);
+    return sums;
+}
+
+template <typename Time>
 void add_seconds(Exposition& page, const char* name, const char* help, const Events& events,
-                 std::uint64_t Count::*ns) {
+                 Time ns_of) {
     page.begin(name, Type::counter, help);
-    for (const auto& [name_of_event, event] : events)
-        page.add(Number::seconds_of(sum_of(event).*ns), {{"event", name_of_event}});
+    for (const auto& [name_of_event, event] : events) {
+        std::uint64_t ns = 0;
+        for (const auto& [cpu, counter] : event.counters)
+            ns += std::invoke(ns_of, counter);
+        page.add(Number::seconds_of(ns), {{"event", name_of_event}});
+    }
+}
+
+void add_states(Exposition& page, const Events& events, const Labels& sums) {
+    page.begin("metagroup_event_counters", Type::gauge,
+               "Counters of the event, one on each CPU, by what is known of the time since the "
+               "last scrape.");
+    for (const auto& [name, event] : events) {
+        for (const auto& [index, counter] : sums_of(event, sums)) {
+            LabelSet labels = labels_of(name, sums.sets()[index]);
+            labels.emplace_back("state", "");
+            for (std::size_t i = 0; i < kStates.size(); ++i) {
+                labels.back().second = kStates[i];
+                page.add(std::uint64_t{counter.states[i]}, labels);
+            }
+        }
+    }
+}
+
+std::vector<std::string> without_cpu(std::vector<std::string> labels) {
+    std::erase(labels, "cpu");
+    return labels;
 }
 
 }  // namespace
 
-void add_events(Exposition& page, const Events& events, const Labels& labels) {
+void add_events(Exposition& page, const Events& events, const Labels& labels, const Labels& sums) {
     struct Sample {
         LabelSet labels;
         Number value;
     };
     std::map<std::pair<bool, std::string>, std::vector<Sample>> families;  // readings, unit
     for (const auto& [name, event] : events) {
-        std::map<std::size_t, Count> sums;  // by set of labels
-        for (const auto& [cpu, count] : event.counts)
-            sums[labels.index_of(cpu)].add(count);
-        for (const auto& [index, count] : sums) {
-            auto value = value_of(event, count);
-            if (!value) continue;
-            LabelSet about{{"event", name}};
-            std::ranges::copy(labels.sets()[index], std::back_inserter(about));
-            families[{event.reading, event.unit}].push_back({std::move(about), *std::move(value)});
-        }
+        for (const auto& [index, counter] : sums_of(event, labels))
+            if (auto value = value_of(event, counter.count))
+                families[{event.reading, event.unit}].push_back(
+                    {labels_of(name, labels.sets()[index]), *std::move(value)});
     }
     for (const auto& [about, samples] : families) {
         begin_family(page, about.second, about.first);
@@ -84,15 +112,15 @@ void add_events(Exposition& page, const Events& events, const Labels& labels) {
             page.add(sample.value, sample.labels);
     }
     add_seconds(page, "metagroup_event_enabled_seconds_total",
-                "Time for which the event was enabled, of all CPUs.", events, &Count::enabled);
+                "Time for which the event was enabled, of all CPUs.", events,
+                [](const Counter& counter) { return counter.count.enabled; });
     add_seconds(page, "metagroup_event_running_seconds_total",
-                "Time for which the event was on the PMU, of all CPUs.", events, &Count::running);
-    page.begin("metagroup_event_counters_missing", Type::gauge,
-               "Counters of the event, one on each CPU, that have not counted so far.");
-    for (const auto& [name, event] : events) {
-        const Count sum = sum_of(event);
-        page.add(std::uint64_t{sum.counters - sum.counted}, {{"event", name}});
-    }
+                "Time for which the event was on the PMU, of all CPUs.", events,
+                [](const Counter& counter) { return counter.count.running; });
+    add_seconds(page, "metagroup_event_known_seconds_total",
+                "Time for which CPUs were online and the count is known, of all CPUs.", events,
+                &Counter::known_ns);
+    add_states(page, events, sums);
 }
 
 Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::string>& labels,
@@ -101,6 +129,7 @@ Scrape::Scrape(metagroup::MetaGroup::Options options, const std::vector<std::str
       cpus_(counters_.live().group().cpus()),
       late_(cpus_),
       labels_(labels, cpus_),
+      sums_(without_cpu(labels), cpus_),
       backend_(metagroup::to_string(counters_.live().group().backend())),
       version_(std::move(version)) {}
 
@@ -108,7 +137,7 @@ std::string Scrape::page(Format format) {
     const std::lock_guard lock(mutex_);
     sweep();
     Exposition page(format);
-    add_events(page, counters_.events(), labels_);
+    add_events(page, counters_.events(), labels_, sums_);
     add_online(page);
     add_exporter(page);
     return std::move(page).finish();
@@ -161,6 +190,10 @@ void Scrape::add_exporter(Exposition& page) const {
     page.add(skew_);
     page.begin("process_cpu_seconds_total", Type::counter, "CPU time used by this program.");
     page.add(Number::seconds_of(static_cast<std::uint64_t>(cpu_time().count())));
+    page.begin("process_start_time_seconds", Type::gauge,
+               "When counts began, in seconds since 1970 began.");
+    page.add(Number::seconds_of(
+        static_cast<std::uint64_t>(std::chrono::nanoseconds(start_.time_since_epoch()).count())));
     page.begin("metagroup_backend_info", Type::gauge, "The backend that reads the counters.");
     page.add(std::uint64_t{1},
              {{"backend", backend_},
@@ -171,7 +204,8 @@ void Scrape::add_exporter(Exposition& page) const {
 
 std::size_t Scrape::series() const {
     constexpr std::size_t of_times = 3;
-    return counters_.events().size() * (labels_.sets().size() + of_times);
+    return counters_.events().size() *
+           (labels_.sets().size() + of_times + kStates.size() * sums_.sets().size());
 }
 
 }  // namespace tool

@@ -2,6 +2,7 @@
 // The metrics of a scrape: counts of events, and figures of the exporter itself.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,10 +18,10 @@
 
 namespace tool {
 
-// A family for each unit, then times. Counters that have not counted yet have no value: 0 would be
-// one.
+// A family for each unit, then times, and the states of counters, which are added up by the labels
+// of `sums`. Counters that have not counted yet have no value: 0 would be one.
 void add_events(Exposition& page, const std::map<std::string, Counters::Event>& events,
-                const Labels& labels);
+                const Labels& labels, const Labels& sums);
 
 // Makes one sweep for each scrape. Concurrent scrapes wait for each other.
 class Scrape {
@@ -48,8 +49,10 @@ class Scrape {
     LateCpus late_;
     std::string said_;  // of late CPUs
     Labels labels_;
+    Labels sums_;  // the same without `cpu`
     std::string backend_;
     std::string version_;
+    std::chrono::system_clock::time_point start_ = std::chrono::system_clock::now();
     std::uint64_t sweeps_ = 0;
     std::uint64_t failures_ = 0;
     Times duration_;
