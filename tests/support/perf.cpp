@@ -3,15 +3,12 @@
 
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
-#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fstream>
-#include <stdexcept>
 #include <system_error>
 
 #include "cpus.hpp"
@@ -30,14 +27,6 @@ constexpr std::array<std::uint64_t, 4> kConfigs = {
 
 bool can_open(const perf_event_attr& attr) {
     return bool(Fd(open_event(attr, -1, online_cpus().front(), -1)));
-}
-
-const std::string kTestpmuParameters = "/sys/module/metagroup_testpmu/parameters/";
-
-void set_testpmu(const char* parameter, const std::string& value) {
-    std::ofstream file(kTestpmuParameters + parameter);
-    file << value << std::flush;
-    if (!file) throw std::runtime_error(std::string("metagroup_testpmu refuses ") + parameter);
 }
 
 }  // namespace
@@ -132,58 +121,6 @@ std::optional<perf_event_attr> tracepoint_event(const std::string& name,
     attr.type = PERF_TYPE_TRACEPOINT;
     if (!(file >> attr.config)) return {};
     return attr;
-}
-
-std::optional<perf_event_attr> testpmu_event(std::uint64_t read_format) {
-    return pmu_event("metagroup_test", 0, read_format);
-}
-
-std::optional<perf_event_attr> testpmu_core_event(std::uint64_t read_format) {
-    return pmu_event("metagroup_core", 0, read_format);
-}
-
-std::optional<perf_event_attr> testpmu_scope_event(std::uint64_t read_format) {
-    return pmu_event("metagroup_scope", 0, read_format);
-}
-
-void testpmu_set_counters(unsigned counters) {
-    set_testpmu("counters", std::to_string(counters));
-}
-
-bool testpmu_idle_is_probed() {
-    std::ifstream file(kTestpmuParameters + "idle_probed");
-    bool probed = false;
-    if (!(file >> probed)) throw std::runtime_error("metagroup_testpmu has no idle_probed");
-    return probed;
-}
-
-void testpmu_set_update_time(unsigned microseconds) {
-    set_testpmu("update_us", std::to_string(microseconds));
-}
-
-void testpmu_set_read_error(int error) {
-    set_testpmu("read_error", std::to_string(error));
-}
-
-void testpmu_set_read_failures(unsigned one_in) {
-    set_testpmu("read_failures", std::to_string(one_in));
-}
-
-void testpmu_move(int from, int to) {
-    set_testpmu("move", std::to_string(from) + " " + std::to_string(to));
-}
-
-bool kernel_revokes_events() {
-    utsname system{};
-    ::uname(&system);
-    int major = 0, minor = 0;
-    if (std::sscanf(system.release, "%d.%d", &major, &minor) != 2)
-        throw std::runtime_error(system.release);
-    return major > 6 || (major == 6 && minor >= 15);
-}
-
-void testpmu_set_registered(bool registered) {
-    set_testpmu("registered", registered ? "1" : "0");
 }
 
 std::vector<std::uint64_t> words(const Bytes& bytes) {

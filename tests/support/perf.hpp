@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "testpmu.hpp"
+
 #ifndef PERF_FORMAT_LOST
 #define PERF_FORMAT_LOST (1U << 4)
 #endif
@@ -64,46 +66,6 @@ std::optional<perf_event_attr> pmu_event(const std::string& pmu, std::uint64_t c
 
 // The same of a tracepoint, such as sched/sched_switch.
 std::optional<perf_event_attr> tracepoint_event(const std::string& name, std::uint64_t read_format);
-
-// The PMUs of tests/testpmu; nothing where that module is not loaded. metagroup_test counts
-// nanoseconds, in idle too, and has few counters, refusals and moves on demand. metagroup_core
-// counts the nanoseconds in which its CPU is busy.
-std::optional<perf_event_attr> testpmu_event(std::uint64_t read_format);
-std::optional<perf_event_attr> testpmu_core_event(std::uint64_t read_format);
-std::optional<perf_event_attr> testpmu_scope_event(std::uint64_t read_format);
-
-// perf_event_attr.config of metagroup_test: any CPU of the package may read the event.
-inline constexpr std::uint64_t kTestpmuPackage = 1;
-// It counts on CPU 0, whichever it is opened for.
-inline constexpr std::uint64_t kTestpmuFirstCpu = 2;
-
-void testpmu_set_counters(unsigned counters);
-// The number of counters of each CPU; at the end 4 again, the default.
-struct TestpmuCounters {
-    explicit TestpmuCounters(unsigned counters) { testpmu_set_counters(counters); }
-    ~TestpmuCounters() { testpmu_set_counters(4); }
-    TestpmuCounters(const TestpmuCounters&) = delete;
-    TestpmuCounters& operator=(const TestpmuCounters&) = delete;
-};
-
-// The tracepoint cpu_idle has a probe.
-bool testpmu_idle_is_probed();
-
-void testpmu_set_read_error(int error);
-// One read of a group in so many fails with EIO, at random; 0: none.
-void testpmu_set_read_failures(unsigned one_in);
-void testpmu_set_update_time(unsigned microseconds);
-// The time that metagroup_core takes to update a count; at the end 0 again, the default.
-struct TestpmuUpdateTime {
-    explicit TestpmuUpdateTime(unsigned microseconds) { testpmu_set_update_time(microseconds); }
-    ~TestpmuUpdateTime() { testpmu_set_update_time(0); }
-    TestpmuUpdateTime(const TestpmuUpdateTime&) = delete;
-    TestpmuUpdateTime& operator=(const TestpmuUpdateTime&) = delete;
-};
-void testpmu_move(int from, int to);
-// Unregistering under live events is for kernels that revoke them: 6.15 and later.
-bool kernel_revokes_events();
-void testpmu_set_registered(bool registered);
 
 // Payloads are made of words.
 std::vector<std::uint64_t> words(const Bytes& bytes);

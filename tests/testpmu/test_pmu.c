@@ -19,6 +19,7 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/random.h>
+#include <linux/sysfs.h>
 
 #include "core_pmu.h"
 
@@ -118,6 +119,25 @@ static int testpmu_event_init(struct perf_event *event)
 	return 0;
 }
 
+/* As those of energy that the kernel has. */
+PMU_EVENT_ATTR_STRING(energy, testpmu_energy, "config=0");
+PMU_EVENT_ATTR_STRING(energy.unit, testpmu_energy_unit, "Joules");
+PMU_EVENT_ATTR_STRING(energy.scale, testpmu_energy_scale, "2.3283064365386962890625e-10");
+
+static struct attribute *testpmu_event_attrs[] = {
+	&testpmu_energy.attr.attr,
+	&testpmu_energy_unit.attr.attr,
+	&testpmu_energy_scale.attr.attr,
+	NULL
+};
+
+static const struct attribute_group testpmu_events = {
+	.name = "events",
+	.attrs = testpmu_event_attrs,
+};
+
+static const struct attribute_group *testpmu_attr_groups[] = { &testpmu_events, NULL };
+
 static struct pmu testpmu;
 #ifdef PERF_EV_CAP_READ_SCOPE
 static struct pmu scope_pmu;
@@ -126,6 +146,7 @@ static struct pmu scope_pmu;
 /* Copied for each registration, because registering changes the structure. */
 static const struct pmu testpmu_new = {
 	.module = THIS_MODULE,
+	.attr_groups = testpmu_attr_groups,
 	.task_ctx_nr = perf_invalid_context,
 	.event_init = testpmu_event_init,
 	.add = testpmu_add,

@@ -8,7 +8,8 @@
 #include <array>
 #include <cstddef>
 #include <memory>
-#include <sstream>
+
+#include "metrics_page.hpp"
 
 metagroup::detail::UniqueFd connection(const std::string& host, std::uint16_t port) {
     addrinfo hints{};
@@ -35,13 +36,15 @@ std::string get(std::uint16_t port, const Request& request) {
     return answer;
 }
 
+std::string body_of(const std::string& answer) {
+    return answer.substr(answer.find("\r\n\r\n") + 4);
+}
+
 Samples samples_of(const std::string& answer) {
+    const bool open = answer.find("application/openmetrics-text") != std::string::npos;
     Samples samples;
-    std::istringstream lines(answer.substr(answer.find("\r\n\r\n") + 4));
-    for (std::string line; std::getline(lines, line);) {
-        if (line.empty() || line.front() == '#') continue;
-        const std::size_t space = line.rfind(' ');
-        samples[line.substr(0, space)] = std::stod(line.substr(space + 1));
-    }
+    for (const auto& [name, series] :
+         read_page(body_of(answer), open ? tool::Format::open_metrics : tool::Format::text))
+        samples[name] = std::stod(series.value);
     return samples;
 }

@@ -20,5 +20,8 @@ struct Request {
 // The answer, with its headers; nothing if no program listens there.
 std::string get(std::uint16_t port, const Request& request = {});
 
+std::string body_of(const std::string& answer);
+
 using Samples = std::map<std::string, double>;  // by name and labels
+// In the format that the answer has. \throws as read_page().
 Samples samples_of(const std::string& answer);

@@ -13,32 +13,31 @@
 #include "program.hpp"
 #include "support/settings.hpp"
 
-using nlohmann::json;
 using tool::Json;
 
 namespace {
 
 const std::string kInfo = METAGROUP_TOOL " info ";
 
-json report(const std::string& arguments = "") {
-    return json::parse(tool_output("info -j " + arguments));
+nlohmann::json report(const std::string& arguments = "") {
+    return nlohmann::json::parse(tool_output("info -j " + arguments));
 }
 
 // Of a command that is info in other circumstances.
-json report_of(const std::string& command, int status = 0) {
+nlohmann::json report_of(const std::string& command, int status = 0) {
     const Outcome outcome = run_program(command);
     CAPTURE(command, outcome.text);
     REQUIRE(outcome.status == status);
-    return json::parse(outcome.text);
+    return nlohmann::json::parse(outcome.text);
 }
 
 // A module with another ABI and all features.
-json report_of_other_abi() {
+nlohmann::json report_of_other_abi() {
     return report_of("LD_PRELOAD=" METAGROUP_OTHER_ABI " " + kInfo + "-j --device /dev/null");
 }
 
-json check_of(const json& report, const std::string& part) {
-    for (const json& tried : report.at("checks")) {
+nlohmann::json check_of(const nlohmann::json& report, const std::string& part) {
+    for (const nlohmann::json& tried : report.at("checks")) {
         if (tried.at("what").get<std::string>().find(part) != std::string::npos) return tried;
     }
     FAIL("no check of " << part);
@@ -53,8 +52,8 @@ std::string in_one_line(std::string text) {
     return text;
 }
 
-bool contains(const json& list, const std::string& value) {
-    return std::ranges::find(list, json(value)) != list.end();
+bool contains(const nlohmann::json& list, const std::string& value) {
+    return std::ranges::find(list, nlohmann::json(value)) != list.end();
 }
 
 }  // namespace
@@ -70,7 +69,7 @@ TEST_CASE("info prints a page of aligned text about the machine") {
 }
 
 TEST_CASE("The JSON of info has the versions, and the CPUs that are online") {
-    const json all = report();
+    const nlohmann::json all = report();
     CHECK(all.at("program").at("version") == METAGROUP_VERSION_STRING);
     CHECK(all.at("program").at("abi") == PERF_METAGROUP_ABI);
     CHECK(all.at("cpus").at("online") == metagroup::CpuList::online().to_string());
@@ -80,9 +79,9 @@ TEST_CASE("The JSON of info has the versions, and the CPUs that are online") {
 }
 
 TEST_CASE("info lists the PMUs with type and CPUs") {
-    const json pmus = report().at("pmus");
-    const auto software =
-        std::ranges::find_if(pmus, [](const json& pmu) { return pmu.at("pmu") == "software"; });
+    const nlohmann::json pmus = report().at("pmus");
+    const auto software = std::ranges::find_if(
+        pmus, [](const nlohmann::json& pmu) { return pmu.at("pmu") == "software"; });
     REQUIRE(software != pmus.end());
     CHECK(software->at("type") == 1);
     CHECK(software->at("cpus") == "all");
@@ -91,8 +90,8 @@ TEST_CASE("info lists the PMUs with type and CPUs") {
 }
 
 TEST_CASE("info finds the number of counters of a CPU", "[hardware]") {
-    const json pmus = report().at("pmus");
-    const auto core = std::ranges::find_if(pmus, [](const json& pmu) {
+    const nlohmann::json pmus = report().at("pmus");
+    const auto core = std::ranges::find_if(pmus, [](const nlohmann::json& pmu) {
         const std::string name = pmu.at("pmu");
         return name == "cpu" || name == "cpu_core" || name.starts_with("armv8");
     });
@@ -104,9 +103,9 @@ TEST_CASE("info finds the number of counters of a CPU", "[hardware]") {
 }
 
 TEST_CASE("Every check of info has a result, and failed checks have a reason") {
-    const json checks = report().at("checks");
+    const nlohmann::json checks = report().at("checks");
     REQUIRE_FALSE(checks.empty());
-    for (const json& tried : checks) {
+    for (const nlohmann::json& tried : checks) {
         CAPTURE(tried.dump());
         CHECK(tried.at("what").is_string());
         CHECK(tried.at("works").get<bool>() == tried.at("why").get<std::string>().empty());
@@ -116,12 +115,12 @@ TEST_CASE("Every check of info has a result, and failed checks have a reason") {
 
 TEST_CASE("info reports a missing module with the remedy", "[no-module]") {
     need_no_module();
-    const json all = report();
+    const nlohmann::json all = report();
     CHECK(all.at("module").at("loaded") == false);
     CHECK(all.at("module").at("version").is_null());
     CHECK(all.at("module").at("device-exists") == false);
     CHECK(all.at("backends").at("auto") == "per_fd");
-    CHECK(all.at("backends").at("available") == json::array({"per_fd"}));
+    CHECK(all.at("backends").at("available") == nlohmann::json::array({"per_fd"}));
     CHECK_THAT(in_one_line(run_program(kInfo).text),
                ContainsSubstring("fails: reading all CPUs at once, with the module: cannot open "
                                  "/dev/perf_metagroup: the module perf_metagroup is not loaded") &&
@@ -130,7 +129,7 @@ TEST_CASE("info reports a missing module with the remedy", "[no-module]") {
 }
 
 TEST_CASE("With the module info shows its version, ABI, limits and features", "[module]") {
-    const json module = report().at("module");
+    const nlohmann::json module = report().at("module");
     CHECK(module.at("loaded") == true);
     CHECK(module.at("version") == METAGROUP_VERSION_STRING);
     CHECK(module.at("device-exists") == true);
@@ -143,28 +142,28 @@ TEST_CASE("With the module info shows its version, ABI, limits and features", "[
 }
 
 TEST_CASE("With the module all checks of info pass", "[module]") {
-    const json all = report();
-    CHECK(all.at("backends").at("available") == json::array({"per_fd", "module"}));
+    const nlohmann::json all = report();
+    CHECK(all.at("backends").at("available") == nlohmann::json::array({"per_fd", "module"}));
     CHECK(all.at("backends").at("auto") == "module");
     for (const std::string what :
          {"all CPUs at once", "not waking", "isolated", "newer than the module"}) {
-        const json tried = check_of(all, what);
+        const nlohmann::json tried = check_of(all, what);
         CAPTURE(tried.dump());
         CHECK(tried.at("works") == true);
     }
 }
 
 TEST_CASE("info reports a device that is not the module's") {
-    const json all = report("--device /dev/null");
+    const nlohmann::json all = report("--device /dev/null");
     CHECK(all.at("module").at("answers") == false);
     CHECK_THAT(check_of(all, "with the module").at("why").get<std::string>(),
                ContainsSubstring("/dev/null is not the device"));
 }
 
 TEST_CASE("info reports a module with another ABI", "[no-module]") {
-    const json all = report_of_other_abi();
+    const nlohmann::json all = report_of_other_abi();
     CHECK(all.at("module").at("abi") == 99);
-    const json tried = check_of(all, "with the module");
+    const nlohmann::json tried = check_of(all, "with the module");
     CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
     CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("matching"));
     CHECK(all.at("backends").at("auto") == "per_fd");
@@ -173,7 +172,7 @@ TEST_CASE("info reports a module with another ABI", "[no-module]") {
 TEST_CASE("info names each feature in the kernel's header, and shows the bits of unknown ones",
           "[no-module]") {
     const std::regex definition(R"(#define PERF_METAGROUP_FEATURE_(\w+)\s+_BITULL\((\d+)\).*)");
-    json expected = json::array();
+    nlohmann::json expected = nlohmann::json::array();
     std::uint64_t others = ~std::uint64_t{0};
     std::ifstream header(METAGROUP_HEADER);
     std::smatch found;
@@ -200,9 +199,9 @@ TEST_CASE("info --check fails with the reason if seccomp refuses perf") {
     const Outcome outcome = run_without_perf(kInfo + "-j --check");
     CAPTURE(outcome.text);
     CHECK(outcome.status == 1);
-    const json all = json::parse(outcome.text);
+    const nlohmann::json all = nlohmann::json::parse(outcome.text);
     CHECK(all.at("privileges").at("seccomp") == "filter");
-    const json tried = check_of(all, "software event");
+    const nlohmann::json tried = check_of(all, "software event");
     CHECK(tried.at("works") == false);
     CHECK_THAT(tried.at("why").get<std::string>(),
                ContainsSubstring("CPUs " + metagroup::CpuList::online().to_string()) &&
@@ -228,7 +227,7 @@ TEST_CASE("info without --check succeeds despite a failed check") {
 
 TEST_CASE("info reports a lack of file descriptors", "[no-module]") {
     if (::access("/dev/perf_metagroup", F_OK) == 0) SKIP("the module needs fewer");
-    const json all = report_of("sh -c 'ulimit -n 6; exec " + kInfo + "-j'");
+    const nlohmann::json all = report_of("sh -c 'ulimit -n 6; exec " + kInfo + "-j'");
     CHECK(all.at("limits").at("open-files-hard") == 6);
     CHECK(all.at("limits").at("needed-by-default-events").get<unsigned>() > 3);
     CHECK_THAT(check_of(all, "default events").at("why").get<std::string>(),
@@ -239,7 +238,7 @@ TEST_CASE("info works without sysfs") {
     const std::string hidden = "mount -t tmpfs none /sys && ";
     if (run_program("unshare -m sh -c '" + hidden + "true'").status != 0)
         SKIP("mounts cannot be made here");
-    const json all = report_of("unshare -m sh -c '" + hidden + kInfo + "-j'");
+    const nlohmann::json all = report_of("unshare -m sh -c '" + hidden + kInfo + "-j'");
     CHECK(all.at("cpus").at("online").is_null());
     CHECK(all.at("pmus").empty());
     CHECK(check_of(all, "default events").at("works") == false);

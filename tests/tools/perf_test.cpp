@@ -5,6 +5,7 @@
 
 #include "program.hpp"
 #include "support/cpus.hpp"
+#include "support/testpmu.hpp"
 
 using metagroup::test::SyntheticStream;
 
@@ -28,14 +29,45 @@ struct World {
         return outcome;
     }
     // perf script prints the count since the sample before; before the first one it is 0.
-    Counts counts_by_perf() const {
-        Counts counts;
-        std::istringstream lines(perf("script -i recording -F cpu,time,event,period").text);
-        const std::regex row(R"( *\[0*(\d+)\] +[\d.]+: +(\d+) +(\S+): *)");
+    struct Row {
+        int cpu;
+        std::string time, event;
+        double count;
+    };
+    std::vector<Row> rows_by_perf() const {
+        std::vector<Row> rows;
+        std::istringstream lines(perf("script -i recording --ns -F cpu,time,event,period").text);
+        const std::regex row(R"( *\[0*(\d+)\] +([\d.]+): +(\d+) +(\S+): *)");
         std::smatch found;
         for (std::string line; std::getline(lines, line);)
             if (std::regex_match(line, found, row))
-                counts["CPU" + (found[1].str() + ' ') + found[3].str()] += std::stod(found[2]);
+                rows.push_back({std::stoi(found[1]), found[2], found[4], std::stod(found[3])});
+        return rows;
+    }
+    Counts counts_by_perf() const {
+        Counts counts;
+        for (const Row& row : rows_by_perf())
+            counts[name_of(row.cpu, row.event)] += row.count;
+        return counts;
+    }
+    // Without the first sample of each CPU.
+    Counts counts_after_first_by_perf() const {
+        Counts counts;
+        std::map<int, std::string> first;
+        for (const Row& row : rows_by_perf())
+            if (first.try_emplace(row.cpu, row.time).first->second != row.time)
+                counts[name_of(row.cpu, row.event)] += row.count;
+        return counts;
+    }
+    // By event, of all samples. It has the groups of perf report.
+    Counts event_counts_by_perf() const {
+        Counts counts;
+        const std::string text = perf("report --stdio --no-group -i recording 2>/dev/null").text;
+        const std::regex header(
+            R"(# Samples: \S+ +of events? '([^']+)'\n# Event count \(approx\.\): (\d+))");
+        for (std::sregex_iterator found(text.begin(), text.end(), header), end; found != end;
+             ++found)
+            counts[(*found)[1]] = std::stod((*found)[2]);
         return counts;
     }
     // Between the first sample and the last.
@@ -43,10 +75,13 @@ struct World {
         Counts counts;
         for (const auto& line : json_lines(tool_output("report -A -j " + path + " 2>/dev/null")))
             if (line.contains("event") && line.at("counter-value").is_number())
-                counts["CPU" + (line.at("cpu").get<std::string>() + ' ') +
-                       line.at("event").get<std::string>()] =
+                counts[name_of(std::stoi(line.at("cpu").get<std::string>()), line.at("event"))] =
                     line.at("counter-value").get<double>() * (line.at("unit") == "msec" ? 1e6 : 1);
         return counts;
+    }
+
+    static std::string name_of(int cpu, const std::string& event) {
+        return "CPU" + std::to_string(cpu) + ' ' + event;
     }
 
     std::string program;
@@ -86,6 +121,27 @@ void check_json(const World& world) {
     }
 }
 
+// Of a recording of perf record: each count, on each CPU, and of all samples.
+void check_counts(const World& world, std::size_t cpus) {
+    const Counts by_perf = world.counts_after_first_by_perf();
+    const Counts by_report = world.counts_by_report();
+    REQUIRE(by_report.size() == 2 * cpus);
+    for (const auto& [name, count] : by_report) {
+        CAPTURE(name);
+        // perf prints no samples without counts.
+        CHECK((by_perf.contains(name) ? by_perf.at(name) : 0) == count);
+        if (name.ends_with("cpu-clock")) CHECK(count > 0);
+    }
+    for (const auto& [name, count] : by_perf) {
+        CAPTURE(name);
+        CHECK(by_report.contains(name));
+    }
+    Counts events;
+    for (const auto& row : world.rows_by_perf())
+        events[row.event] += row.count;
+    CHECK(world.event_counts_by_perf() == events);
+}
+
 void check_record(const World& world) {
     std::optional<metagroup::test::BusyCpus> busy(std::in_place);
     const Outcome recorded = run_program(world.program + " record -o " + world.path +
@@ -96,18 +152,7 @@ void check_record(const World& world) {
         SKIP("perf record is not permitted here");
     CAPTURE(recorded.text);
     REQUIRE(recorded.status == 0);
-    const Counts by_perf = world.counts_by_perf();
-    const Counts by_report = world.counts_by_report();
-    REQUIRE_FALSE(by_report.empty());
-    for (const auto& [name, count] : by_report) {
-        CAPTURE(name);
-        // perf prints no samples without counts.
-        CHECK((by_perf.contains(name) ? by_perf.at(name) : 0) >= count);
-        if (!name.ends_with("cpu-clock")) continue;
-        CHECK(count > 0);
-        // The first sample is after a period, and more if the CPU was busy.
-        CHECK(by_perf.at(name) - count < 0.5 * count);
-    }
+    check_counts(world, number_online());
     // Every deadline between two samples is a sample, or lost.
     std::map<int, std::array<double, 3>> cpus;  // first, last, samples and losses
     metagroup::Recording recording(world.path);
@@ -200,6 +245,42 @@ TEST_CASE("report shows the losses of perf record's rings", "[no-module]") {
     CHECK(lost >= reported);
     CHECK(lost <= std::max(reported, counted));
     CHECK(recording.remarks().empty());
+}
+
+TEST_CASE("report has the CPUs of perf record -C", "[no-module]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const World world;
+    const Outcome recorded = run_program(
+        "cd " + world.tree.path() +
+        " && perf record -o recording -C 1 -e '{cpu-clock,page-faults}:S' --clockid mono -c "
+        "1000000 "
+        "-- taskset -c 1 sh -c 'i=0; while [ $i -lt 100 ]; do /bin/true; i=$((i + 1)); done'");
+    if (recorded.text.find("perf_event_paranoid") != std::string::npos)
+        SKIP("perf record is not permitted here");
+    CAPTURE(recorded.text);
+    REQUIRE(recorded.status == 0);
+    check_counts(world, 1);
+}
+
+TEST_CASE("report has units and scales of events that perf record wrote", "[machine]") {
+    if (!metagroup::test::testpmu_event(0)) SKIP("metagroup_testpmu is not loaded");
+    const World world;
+    world.perf(
+        "record -o recording -a -e '{cpu-clock,metagroup_test/energy/}:S' --clockid mono -c "
+        "1000000 -- sleep 0.5");
+    const Counts by_perf = world.counts_after_first_by_perf();
+    std::size_t rows = 0;
+    for (const auto& line : json_lines(tool_output("report -A -j " + world.path))) {
+        if (line.value("event", "") != "metagroup_test/energy/") continue;
+        CAPTURE(line.dump());
+        CHECK(line.at("unit") == "Joules");
+        const std::string name =
+            World::name_of(std::stoi(line.at("cpu").get<std::string>()), line.at("event"));
+        CHECK(line.at("counter-value").get<double>() ==
+              Approx(by_perf.at(name) * 0x1p-32).epsilon(1e-6));
+        ++rows;
+    }
+    CHECK(rows == number_online());
 }
 
 TEST_CASE("The perf of a newer kernel reads and writes the same recordings",

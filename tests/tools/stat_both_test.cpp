@@ -4,6 +4,7 @@
 #include <map>
 
 #include "program.hpp"
+#include "support/testpmu.hpp"
 
 namespace {
 
@@ -13,6 +14,7 @@ constexpr const char* kCounted = "cpu-clock,context-switches,page-faults";
 struct Row {
     double value = 0;
     std::string unit{};
+    double coverage = 0;   // percent
     std::string metric{};  // its unit
     double metric_value = 0;
 };
@@ -27,6 +29,7 @@ Rows rows_of(const std::string& csv, std::size_t before, std::size_t behind) {
         CAPTURE(line);
         REQUIRE(fields.size() > before + 6 + behind);
         Row row{.value = std::stod(fields[before]), .unit = fields[before + 1]};
+        row.coverage = std::stod(fields[before + behind + 4]);
         row.metric = fields.back();
         const std::string& value = fields[fields.size() - 2];
         row.metric_value = value.empty() ? 0 : std::stod(value);
@@ -41,11 +44,11 @@ class Both {
     // `behind` between the event and the times.
     explicit Both(const std::string& options, const std::string& cgroup = "",
                   std::size_t before = 0, std::size_t behind = 0,
-                  const std::string& command = "sleep 1") {
+                  const std::string& command = "sleep 1", const std::string& events = kCounted) {
         if (run_program("perf version").status != 0) SKIP("perf is not installed");
         const auto run = [&](const std::string& program, const std::string& file,
                              const std::string& of_cgroup) {
-            return program + " stat -a -x, -o " + tree_.path(file) + " -e " + kCounted + ' ' +
+            return program + " stat -a -x, -o " + tree_.path(file) + " -e " + events + ' ' +
                    of_cgroup + options + " -- " + command;
         };
         const std::string three =
@@ -61,8 +64,8 @@ class Both {
         REQUIRE(outcome.status == 0);
         theirs = rows_of(contents_of(tree_.path("theirs")), before, behind);
         ours = rows_of(contents_of(tree_.path("ours")), before, behind);
-        REQUIRE(theirs.size() == 3);
-        REQUIRE(ours.size() == 3);
+        REQUIRE_FALSE(theirs.empty());
+        REQUIRE(ours.size() == theirs.size());
     }
 
     void compare(double epsilon) const {
@@ -78,6 +81,7 @@ class Both {
             }
             CHECK(our_sum == Approx(sum).epsilon(epsilon).margin(20));
         }
+        if (!theirs.contains("cpu-clock")) return;
         const Row& clock = theirs.at("cpu-clock").front();
         const Row& our_clock = ours.at("cpu-clock").front();
         CHECK(our_clock.metric == clock.metric);
@@ -137,4 +141,51 @@ TEST_CASE("stat -G and perf stat -G count the same for a cgroup", "[no-module]")
     CHECK(both.ours.at("cpu-clock").front().metric_value < 0.5);
     run_program("while [ -n \"$(cat " + group + "/cgroup.procs)\" ]; do sleep 0.1; done; rmdir " +
                 group);
+}
+
+TEST_CASE("stat and perf stat count the same tracepoints", "[no-module]") {
+    if (!std::filesystem::exists("/sys/kernel/tracing/events/sched/sched_switch/id"))
+        SKIP("tracepoints cannot be seen here");
+    const std::string rows = GENERATE("", "-A ");
+    Both(rows, "", rows.empty() ? 0 : 1, 0, "sleep 1",
+         "sched:sched_switch,sched:sched_process_fork,sched:sched_process_exit")
+        .compare(0.15);
+}
+
+// The events of such a PMU count nanoseconds on all CPUs, so that each estimate is known.
+TEST_CASE("stat and perf stat have the same estimates where events share a PMU", "[machine]") {
+    const bool emulated = GENERATE(false, true);
+    std::string event = "metagroup_test/config=0,name=";
+    std::optional<metagroup::test::TestpmuCounters> counters;
+    if (emulated) {
+        if (!std::filesystem::exists("/sys/bus/event_source/devices/armv8_pmuv3"))
+            SKIP("there is no PMU of arm64");
+        event = "armv8_pmuv3/config=0x11,name=";
+    } else {
+        if (!metagroup::test::testpmu_event(0)) SKIP("metagroup_testpmu is not loaded");
+        counters.emplace(2);
+    }
+    std::string events;
+    for (const char name : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'})
+        events += (events.empty() ? "" : ",") + event + name + '/';
+    const std::string rows = GENERATE("", "-A ");
+    const Both both(rows, "", rows.empty() ? 0 : 1, 0, "sleep 3", events);
+    both.compare(0.1);
+    for (const auto& [name, theirs] : both.theirs) {
+        for (std::size_t i = 0; i < theirs.size(); ++i) {
+            CAPTURE(name, i);
+            const Row& ours = both.ours.at(name)[i];
+            CHECK(ours.coverage < 80);
+            CHECK(ours.coverage == Approx(theirs[i].coverage).margin(15));
+            const double expected = 3e9 * (rows.empty() ? static_cast<double>(number_online()) : 1);
+            CHECK(ours.value == Approx(expected).epsilon(0.2));
+        }
+    }
+}
+
+TEST_CASE("stat and perf stat have the same units and scales", "[machine]") {
+    if (!metagroup::test::testpmu_event(0)) SKIP("metagroup_testpmu is not loaded");
+    const Both both("", "", 0, 0, "sleep 1", "metagroup_test/energy/,cpu-clock");
+    both.compare(0.1);
+    CHECK(both.ours.at("metagroup_test/energy/").front().unit == "Joules");
 }

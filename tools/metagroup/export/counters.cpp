@@ -41,6 +41,13 @@ char part_of_name(unsigned char letter) {
     return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '_';
 }
 
+State state_of(const Counter& before, const Counter& now, bool read) {
+    if (!read) return State::unread;
+    if (now.known_ns() > before.known_ns()) return State::counted;
+    if (now.count.running > before.count.running) return State::lost;
+    return now.count.known() ? State::waiting : State::never;
+}
+
 }  // namespace
 
 BaseUnit base_unit(std::string_view unit) {
@@ -70,7 +77,7 @@ Counters::Counters(metagroup::MetaGroup::Options options)
     }
     lanes_ = counts_.layout().lanes_of(live_.group().members());
     accumulator_.add(counts_, live_.newest(), 0, lanes_);
-    take_counts();
+    take_counts(counts_, std::vector<bool>(counts_.layout().lanes().size(), true));
 }
 
 Counters::Event* Counters::add_event(const metagroup::EventSpec& spec) {
@@ -81,23 +88,43 @@ Counters::Event* Counters::add_event(const metagroup::EventSpec& spec) {
                 .first->second;
 }
 
-void Counters::take_counts() {
+void Counters::take_counts(const Counts& before, const std::vector<bool>& read) {
     for (auto& [name, event] : events_)
-        event.counts.clear();
+        event.counters.clear();
+    const metagroup::CpuList offline = live_.offline();
     const auto& lanes = counts_.layout().lanes();
-    for (std::size_t lane = 0; lane < lanes.size(); ++lane)
-        for (std::size_t i = 0; i < lanes[lane].events; ++i)
-            if (Event* const event = columns_[lanes[lane].column + i])
-                event->counts[lanes[lane].cpu].add(counts_.counter(lane, i));
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) {
+        const int cpu = lanes[lane].cpu;
+        for (std::size_t i = 0; i < lanes[lane].events; ++i) {
+            Event* const event = columns_[lanes[lane].column + i];
+            if (event == nullptr) continue;
+            Counter counter{counts_.counter(lane, i)};
+            const State state = offline.contains(cpu)
+                                    ? State::offline
+                                    : state_of({before.counter(lane, i)}, counter, read[lane]);
+            counter.states[static_cast<std::size_t>(state)] = 1;
+            event->counters[cpu].add(counter);
+        }
+    }
 }
 
 // Known members keep their counts when the groups are reopened.
 void Counters::sweep() {
-    live_.read();
-    for (const metagroup::MemberView& record : live_.newest())
+    const Counts before = counts_;
+    std::vector<bool> read(counts_.layout().lanes().size());
+    try {
+        live_.read();
+    } catch (...) {
+        take_counts(before, read);
+        throw;
+    }
+    std::size_t member = 0;
+    for (const metagroup::MemberView& record : live_.newest()) {
+        read[lanes_[member++]] = record.nr() > 0;
         if (record.nr() == 0) ++unread_;
+    }
     accumulator_.add(counts_, live_.newest(), 0, lanes_);
-    take_counts();
+    take_counts(before, read);
     if (!live_.reopen()) return;
     lanes_ = counts_.layout().lanes_of(live_.group().members());
     accumulator_.restart(lanes_.size());

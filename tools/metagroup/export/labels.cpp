@@ -56,10 +56,10 @@ Labels::Labels(const std::vector<std::string>& names, const metagroup::CpuList& 
     std::map<std::vector<int>, std::size_t> found;
     for (const int cpu : cpus) {
         std::vector<int> numbers;
-        Set set;
+        LabelSet set;
         const auto add = [&](std::string_view name, int number) {
             numbers.push_back(number);
-            set.push_back({std::string(name), number < 0 ? "unknown" : std::to_string(number)});
+            set.emplace_back(name, number < 0 ? "unknown" : std::to_string(number));
         };
         if (has("cpu")) add("cpu", cpu);
         for (const PlaceLabel& place : wanted)

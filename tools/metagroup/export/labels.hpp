@@ -2,19 +2,17 @@
 // The labels of CPUs. Counts of CPUs with the same labels are added up.
 #pragma once
 
-#include <prometheus/client_metric.h>
-
 #include <cstddef>
 #include <metagroup/cpu_list.hpp>
 #include <string>
 #include <vector>
 
+#include "export/exposition.hpp"
+
 namespace tool {
 
 class Labels {
   public:
-    using Set = std::vector<prometheus::ClientMetric::Label>;
-
     static std::vector<std::string> names();
 
     // Cores are numbered per die, and dies per socket, so `core` adds the labels die and socket,
@@ -23,12 +21,12 @@ class Labels {
     Labels(const std::vector<std::string>& names, const metagroup::CpuList& cpus,
            const std::string& sysfs = "/sys/devices/system");
 
-    const std::vector<Set>& sets() const { return sets_; }
+    const std::vector<LabelSet>& sets() const { return sets_; }
     // The index in sets().
     std::size_t index_of(int cpu) const { return index_[static_cast<std::size_t>(cpu)]; }
 
   private:
-    std::vector<Set> sets_;
+    std::vector<LabelSet> sets_;
     std::vector<std::size_t> index_;  // by CPU
 };
 
