@@ -35,7 +35,7 @@ int main(int argc, char** argv) try {
                 if (!all_cycles || !all_done) continue;
                 const auto cycles = *all_cycles - std::exchange(cpu.cycles, *all_cycles);
                 const auto done = *all_done - std::exchange(cpu.instructions, *all_done);
-                if (cpu.samples++ == 0 || cycles == 0) continue;  // since the start, or idle
+                if (++cpu.samples == 0 || cycles == 0) continue;  // since the start, or idle
                 const double ratio = double(done) / double(cycles);
                 cpu.lowest = std::min(cpu.lowest, ratio);
                 cpu.highest = std::max(cpu.highest, ratio);

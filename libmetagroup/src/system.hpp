@@ -53,6 +53,9 @@ std::optional<std::string> read_file(const std::string& path, Call call = Call::
 /// True if a filter of system calls (seccomp) is in force, as in containers.
 bool has_seccomp_filter(const std::string& proc = "/proc/self");
 
+/// True if the capability is in force; false if that is not known.
+bool has_capability(unsigned number, const std::string& proc = "/proc/self");
+
 /// True if the process is in another user namespace than the first: its capabilities are none for
 /// the kernel's perf events.
 bool in_user_namespace(const std::string& proc = "/proc/self");

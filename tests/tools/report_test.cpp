@@ -416,15 +416,3 @@ TEST_CASE("report reads a file wherever it ends", "[no-module]") {
                    ContainsSubstring("cycles") && ContainsSubstring("cut short"));
     }
 }
-
-TEST_CASE("report does not wait for the writer of a FIFO", "[no-module]") {
-    const metagroup::test::TempTree tree;
-    run_program("mkfifo " + tree.path("fifo"));
-    tool_fails("report " + tree.path("fifo"), {"not a perf.data file"});
-}
-
-TEST_CASE("report names a file that it cannot read", "[no-module]") {
-    for (const std::string file : {"/no/such/file", "/etc/passwd"})
-        tool_fails("report " + file,
-                   {file == "/etc/passwd" ? "not a perf.data file" : "No such file"});
-}

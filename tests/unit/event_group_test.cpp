@@ -226,6 +226,15 @@ TEST_CASE("Filters of system calls and user namespaces are found out") {
     CHECK_FALSE(in_user_namespace(tree.path()));
 }
 
+TEST_CASE("A capability is in force if it is among the effective ones") {
+    TempTree tree;
+    tree.file("status", "Name:\tx\nCapPrm:\t000001ffffffffff\nCapEff:\t0000004000000001\n");
+    CHECK(has_capability(38, tree.path()));
+    CHECK(has_capability(0, tree.path()));
+    CHECK_FALSE(has_capability(21, tree.path()));
+    CHECK_FALSE(has_capability(0, tree.path("nowhere")));
+}
+
 TEST_CASE("A cgroup that is not there is named, with where cgroups are") {
     TempTree tree;
     const auto error = error_from([&] { open_cgroup("system.slcie", tree.path()); });

@@ -55,7 +55,8 @@ class Output {
   public:
     enum class Stream { output = 1, error };
 
-    // The stream if the path is empty; the file is emptied unless `append`.
+    // The stream if the path is empty, standard output if it is -; a file is emptied unless
+    // `append`.
     // \throws std::system_error that names the file.
     explicit Output(const std::string& path, bool append = false, Stream stream = Stream::output);
 

@@ -155,7 +155,7 @@ std::string as_text(const Found& found, std::size_t width) {
         for (const std::string& line : fold(fmt::format("{} {}", count, what), width))
             text += line + '\n';
     };
-    note(found.tracepoints, "tracepoints: list them by a PATTERN, as in metagroup list 'sched:*'");
+    note(found.tracepoints, "tracepoints: list them by a pattern, as in metagroup list 'sched:*'");
     note(found.uncounted, "more that this machine cannot count: list them by --all");
     return text;
 }
@@ -263,7 +263,7 @@ void add_list(CLI::App& app, int& status) {
     add_metric_directory(*list_app, options->metric_directory);
     list_app->footer(
         "Option -e of the other subcommands takes these names. Tracepoints, of which there are\n"
-        "thousands, are listed if a PATTERN matches them: tracepoint for all, 'sched:*' for the\n"
+        "thousands, are listed if TEXT matches them: tracepoint for all, 'sched:*' for the\n"
         "scheduler's. Events are opened to find out which can be counted; without permission for\n"
         "that, all are listed. The exit status is 1 if nothing matches.");
     list_app->callback([options, &status] { status = list(*options); });

@@ -74,6 +74,11 @@ void RecordOptions::add_to(CLI::App& app) {
                  "keep the newest samples in memory, and write them at the end");
     app.add_option("-o,--output", file, "the recording; an existing one is renamed to FILE.old")
         ->check(not_empty())
+        ->check(CLI::Validator(
+            [](const std::string& name) {
+                return name == "-" ? "a recording is not written to a stream; name a file" : "";
+            },
+            ""))
         ->type_name("FILE")
         ->capture_default_str();
     app.add_option("command", command, "record while this runs; all tasks, not only this one")
