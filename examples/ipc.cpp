@@ -20,21 +20,18 @@ int main(int argc, char** argv) try {
     auto group = metagroup::MetaGroup::open(options);
     metagroup::Snapshot before;
     metagroup::Snapshot now;
-    for (group.read(before); seconds != 0; --seconds) {
+    for (group.read(before); seconds != 0; before.swap(now), --seconds) {
         std::this_thread::sleep_for(std::chrono::seconds(1));
-        group.read(now);
+        group.read(now);  // all CPUs
         const metagroup::Delta delta(before, now);
-        for (std::size_t i = 0; i < delta.size(); ++i) {
-            const auto cycles = delta[i].scaled(0);
-            const auto instructions = delta[i].scaled(1);
-            std::printf("CPU %3d  ", now[i].cpu());
-            if (cycles && instructions && *cycles > 0)
-                std::printf("%8.3g\n", *instructions / *cycles);
+        for (const metagroup::MemberDelta& cpu : delta) {
+            const auto cycles = cpu.scaled(0), done = cpu.scaled(1);
+            if (cycles && done && *cycles > 0)
+                std::printf("CPU %3d  %8.3g\n", cpu.newer().cpu(), *done / *cycles);
             else
-                std::printf("not counted\n");
+                std::printf("CPU %3d  not counted\n", cpu.newer().cpu());  // it is offline
         }
         std::fflush(stdout);
-        before.swap(now);
     }
 } catch (const std::exception& error) {
     std::fprintf(stderr, "ipc: %s\n", error.what());

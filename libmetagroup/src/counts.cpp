@@ -37,7 +37,7 @@ std::vector<std::size_t> make_columns(std::span<const GroupSpec> groups, bool me
         first_column.push_back(columns.size());
         for (const EventSpec& event : events)
             columns.push_back({merge && !event.merged.empty() ? event.merged : event.name,
-                               event.unit, event.scale, false, event.on_one_cpu,
+                               event.unit, event.scale, false,
                                is_clock(event.attr) && !event.on_one_cpu, event.reading});
     }
     return first_column;

@@ -64,6 +64,7 @@ struct Circumstances {
     std::optional<int> paranoid{};  ///< kernel.perf_event_paranoid, if it can be read
     bool seccomp = false;           ///< a seccomp filter is in force
     bool user_namespace = false;    ///< the process is in one whose privileges do not count
+    bool privileged = false;        ///< kernel.perf_event_paranoid does not apply to the process
     std::optional<std::string>
         online{};              ///< the online CPUs, if known and `cpu` is not one of them
     bool possible = true;      ///< the machine has `cpu`, or this is unknown

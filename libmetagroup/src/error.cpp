@@ -59,6 +59,7 @@ constexpr auto cpu_not_online = [](const Circumstances& c) { return c.online.has
 constexpr auto beyond_perfmon = [](const Circumstances& c) { return c.paranoid > 2; };
 constexpr auto by_seccomp = [](const Circumstances& c) { return c.seccomp; };
 constexpr auto by_namespace = [](const Circumstances& c) { return c.user_namespace; };
+constexpr auto by_policy = [](const Circumstances& c) { return c.privileged; };
 constexpr auto is_list = [](const Circumstances& c) { return c.path.find(',') != c.path.npos; };
 constexpr auto is_sibling = [](const Circumstances& c) { return c.index > 0; };
 constexpr auto for_cgroup = [](const Circumstances& c) { return c.cgroup; };
@@ -110,6 +111,10 @@ constexpr std::array rules = {
          "run it with privileges in the initial user namespace, or allow it for all users there "
          "with \"sysctl kernel.perf_event_paranoid=0\" (-1 for tracepoints)",
          by_namespace),
+    Rule(open_event, {EACCES, EPERM}, no_perf_permission,
+         "not permitted, although the process has CAP_PERFMON: a security module such as SELinux, "
+         "or a seccomp filter, denies perf_event_open(2)",
+         "allow perf_event_open in its policy, or run the program outside the container", by_policy),
     Rule(open_event, {EACCES, EPERM}, no_perf_permission,
          "not permitted: kernel.perf_event_paranoid is {paranoid}",
          "give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM and \"sysctl "

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <linux/capability.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -56,6 +57,12 @@ struct Place {
     circumstances.paranoid = paranoid_level();
     circumstances.seccomp = if_readable([] { return detail::has_seccomp_filter(); }) == true;
     circumstances.user_namespace = if_readable([] { return detail::in_user_namespace(); }) == true;
+    constexpr unsigned perfmon = 38;  // newer than some kernel headers
+    circumstances.privileged =
+        if_readable([&] {
+            return detail::has_capability(CAP_SYS_ADMIN) ||
+                   (detail::has_capability(perfmon) && circumstances.paranoid.value_or(0) <= 2);
+        }) == true;
     const auto online = if_readable(CpuList::online);
     if (online && !online->contains(place.cpu)) {
         circumstances.online = online->to_string();

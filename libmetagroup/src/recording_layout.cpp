@@ -43,11 +43,14 @@ Header read_header(const RecordingFile& file) {
 
 // Without O_NONBLOCK, opening a FIFO waits for a writer.
 RecordingFile::RecordingFile(const std::string& path)
-    : name_(path), file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : name_(path),
+      file_(::open(path == "-" ? "/dev/stdin" : path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat status {};
     if (!file_ || ::fstat(file_.get(), &status) != 0)
         throw Error(Cause::other, errno, {.failed = format("cannot open recording \"{}\"", name_)});
-    if (!S_ISREG(status.st_mode)) refuse_recording(name_, 0, "not a perf.data file", kRemedy);
+    if (!S_ISREG(status.st_mode))
+        refuse_recording(name_, 0, "not a regular file, and it is not read sequentially",
+                         "name a perf.data file, or redirect standard input from one");
     size_ = static_cast<std::uint64_t>(status.st_size);
 }
 

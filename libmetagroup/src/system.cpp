@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -53,6 +54,15 @@ std::optional<std::string> read_file(const std::string& path, Call call) {
 
 bool has_seccomp_filter(const std::string& proc) {
     return read_file(proc + "/status").value_or("").find("\nSeccomp:\t2") != std::string::npos;
+}
+
+bool has_capability(unsigned number, const std::string& proc) {
+    constexpr std::string_view field = "\nCapEff:\t";
+    const std::string status = read_file(proc + "/status").value_or("");
+    const std::size_t at = status.find(field);
+    if (at == status.npos) return false;
+    const std::uint64_t set = std::strtoull(status.c_str() + at + field.size(), nullptr, 16);
+    return (set >> number & 1U) != 0;
 }
 
 bool in_user_namespace(const std::string& proc) {

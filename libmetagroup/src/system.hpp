@@ -54,6 +54,9 @@ std::optional<std::string> read_file(const std::string& path, Call call = Call::
 /// True if a seccomp filter is in force, as in containers.
 bool has_seccomp_filter(const std::string& proc = "/proc/self");
 
+/// True if the process has this capability in its effective set; false if that is unknown.
+bool has_capability(unsigned number, const std::string& proc = "/proc/self");
+
 /// True if the process is not in the initial user namespace: perf events ignore its capabilities.
 bool in_user_namespace(const std::string& proc = "/proc/self");
 

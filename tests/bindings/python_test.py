@@ -8,9 +8,12 @@ METAGROUP_BACKEND names the backend to open groups with, see guest_test.py, and 
 library of slow_calls.cpp.
 """
 
+import contextlib
 import errno
+import io
 import os
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -27,6 +30,7 @@ import metagroup
 PROGRAM = sys.argv.pop(1)
 EVENTS = "{cpu-clock,context-switches}"
 BACKEND = os.environ.get("METAGROUP_BACKEND", "automatic")
+README = os.path.join(os.path.dirname(__file__), "../../README.md")
 TIMES = ["time_enabled", "time_running"]
 
 
@@ -299,6 +303,19 @@ class Errors(unittest.TestCase):
     def test_an_unknown_backend_raises_value_error(self):
         with self.assertRaises(ValueError):
             metagroup.MetaGroup("cpu-clock", backend="fast")
+
+
+class Readme(unittest.TestCase):
+    def test_its_program_runs(self):
+        import matplotlib
+        matplotlib.use("svg")
+        with open(README, encoding="utf-8") as file:
+            (program,) = re.findall("```python\n(.*?)```", file.read(), re.DOTALL)
+        # Any machine counts these.
+        program = program.replace("cycles", "cpu-clock").replace("instructions", "page-faults")
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            exec(program, {})
+        self.assertIn("CPU0", printed.getvalue())
 
 
 class Frames(unittest.TestCase):

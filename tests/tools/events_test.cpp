@@ -4,6 +4,7 @@
 #include <metagroup/event_spec.hpp>
 
 #include "common/command_line.hpp"
+#include "common/count_report.hpp"
 #include "common/counts.hpp"
 #include "program.hpp"
 
@@ -91,6 +92,36 @@ TEST_CASE("stat counts duration_time under perf's name") {
           Catch::Approx(lines.at(0).at("elapsed").get<double>() * 1e9).epsilon(0.2));
     CHECK(lines.at(1).at("event") == "dummy");  // the time has one row for all CPUs
     CHECK(lines.size() == 1 + number_online() + 1);
+}
+
+TEST_CASE("A recording of duration_time has one row of it") {
+    const metagroup::test::TempTree tree;
+    const std::string file = tree.path("perf.data");
+    tool_output("record -e duration_time,cpu-clock -o " + file + " -- sleep 0.2");
+    const std::string text = tool_output("report -A -x , " + file);
+    CAPTURE(text);
+    CHECK_THAT(text, ContainsSubstring(",duration_time,") && !ContainsSubstring("not counted"));
+}
+
+TEST_CASE("An event that some CPUs count for all has rows only for these", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    const tool::Aggregation rows(tool::AggrMode::cpu, metagroup::CpuList({0, 1}), tree.path());
+    const std::vector<metagroup::MetaGroup::Member> members{{0, 0, 0}, {1, 1, 0}, {2, 1, 1}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        metagroup::parse_events("page-faults,minor-faults,major-faults"), members, rows));
+    counts.add_up();
+    const tool::Metrics metrics(counts.columns());
+    tool::Output output(tree.path("output"));
+    tool::make_csv_report(output, {rows, counts.columns(), metrics, "", "", "per_fd", "groups"},
+                          ",")
+        ->whole({}, counts);
+    std::vector<std::string> shown;
+    for (const std::string& line : split(contents_of(tree.path("output")), '\n'))
+        shown.push_back(line.substr(0, line.find(',', 5)) + split(line, ',').at(3));
+    CHECK(shown == std::vector<std::string>{
+                       "CPU0,<not counted>page-faults", "CPU1,<not counted>page-faults",
+                       "CPU1,<not counted>minor-faults", "CPU0,<not supported>major-faults",
+                       "CPU1,<not supported>major-faults"});
 }
 
 TEST_CASE("stat counts each tracepoint that matches a wildcard") {

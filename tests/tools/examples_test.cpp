@@ -71,6 +71,13 @@ TEST_CASE("Example stream_ipc prints a range for every CPU each second") {
           2 * number_online());
 }
 
+TEST_CASE("Example stream_ipc leaves out what was counted before the first sample", "[module]") {
+    // The system call that starts the stream; there is none after that.
+    const Outcome outcome = example("stream_ipc '{cpu-clock,syscalls:sys_enter_ioctl}' 2");
+    CAPTURE(outcome.text);
+    CHECK(count(outcome.text, "CPU +[0-9]+ +0 to +0, ") == 2 * number_online());
+}
+
 TEST_CASE("Example stream_ipc needs two events") {
     const Outcome outcome = example("stream_ipc cpu-clock");
     CHECK(outcome.status == 1);

@@ -114,7 +114,8 @@ TEST_CASE("The format is the one to which the client gives the highest weight", 
     CAPTURE(text);
     CHECK(tool::format_for(text) == Format::text);
     const auto open_metrics =
-        GENERATE("application/openmetrics-text", "application/openmetrics-text;q=0.5,*/*;q=0.1",
+        GENERATE("application/openmetrics-text", "application/*;q=0.9,text/plain;q=0.2",
+                 "application/openmetrics-text;q=0.5,*/*;q=0.1",
                  "text/plain;version=0.0.4;q=0.5,application/openmetrics-text;version=0.0.1;q=0.75",
                  "text/plain , application/openmetrics-text",
                  "*/*;q=0.2,\tapplication/OPENMETRICS-text;Q=0.3");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// CPUs that are offline for a time while stat counts sets. Tag [machine]: takes a CPU offline, so
+// CPUs that are offline for a time while they are counted. Tag [machine]: takes a CPU offline, so
 // it runs in guests only.
 #include "common/count_report.hpp"
 #include "common/counts.hpp"
@@ -184,4 +184,15 @@ TEST_CASE("stat and top report that a CPU came online after the start", "[machin
               " 2>&1 & until grep -q ^1: " + shown + "; do sleep 0.1; done; " + back +
               "; wait; cat " + shown})
         CHECK_THAT(run_program(offline + commands).text, ContainsSubstring(message));
+}
+
+TEST_CASE("Example ipc prints no ratio of a CPU that went offline", "[machine]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const std::string number = std::to_string(metagroup::test::online_cpus().back());
+    const std::string online = online_file();
+    const Outcome outcome =
+        run_program("{ sleep 1.5; echo 0 >" + online + "; } & " +
+                    METAGROUP_EXAMPLES "/ipc '{cpu-clock,cpu-clock}' 4; echo 1 >" + online);
+    CAPTURE(outcome.text);
+    CHECK_THAT(outcome.text, Catch::Matchers::EndsWith("CPU   " + number + "  not counted\n"));
 }

@@ -81,6 +81,9 @@ TEST_CASE("Where CAP_PERFMON is not enough, the remedy also lowers the sysctl") 
                ContainsSubstring("kernel.perf_event_paranoid is 2"));
     CHECK_THAT(open_text(EACCES, {.paranoid = 2, .user_namespace = true}),
                ContainsSubstring("initial user namespace") && !ContainsSubstring("setcap"));
+    CHECK_THAT(open_text(EACCES, {.paranoid = 2, .privileged = true}),
+               ContainsSubstring("although the process has CAP_PERFMON") &&
+                   ContainsSubstring("SELinux") && !ContainsSubstring("paranoid"));
     const auto lower = ContainsSubstring("\"sysctl kernel.perf_event_paranoid=2\"");
     CHECK_THAT(open_text(EACCES, {.paranoid = 3}), lower);
     CHECK_THAT(open_text(EACCES, {.paranoid = 2}), !lower);

@@ -226,6 +226,15 @@ TEST_CASE("Seccomp filters and user namespaces are detected") {
     CHECK_FALSE(in_user_namespace(tree.path()));
 }
 
+TEST_CASE("A process has the capabilities of its effective set") {
+    TempTree tree;
+    tree.file("status", "Name:\tx\nCapPrm:\t000001ffffffffff\nCapEff:\t0000004000000001\n");
+    CHECK(has_capability(38, tree.path()));
+    CHECK(has_capability(0, tree.path()));
+    CHECK_FALSE(has_capability(21, tree.path()));
+    CHECK_FALSE(has_capability(0, tree.path("nowhere")));
+}
+
 TEST_CASE("A missing cgroup is named, with the location of cgroups") {
     TempTree tree;
     const auto error = error_from([&] { open_cgroup("system.slcie", tree.path()); });

@@ -281,7 +281,7 @@ TEST_CASE("A FIFO is refused without waiting") {
     const std::string path = tree.path("fifo");
     REQUIRE(::mkfifo(path.c_str(), 0600) == 0);
     CHECK_THAT(error_from([&] { Recording recording(path); }).reason(),
-               ContainsSubstring("not a perf.data file"));
+               ContainsSubstring("not a regular file"));
 }
 
 // A crash may leave zeros where the last records were to be.

@@ -212,7 +212,7 @@ TEST_CASE("Errors of recordings name file, offset and reason") {
     }
     SECTION("a directory") {
         world.path = world.tree.path();
-        check("not a perf.data file");
+        check("not a regular file");
     }
     SECTION("attributes that are too small") {
         overwrite<std::uint64_t>(world.path, kAttrSize, 8);

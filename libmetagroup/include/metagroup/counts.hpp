@@ -76,7 +76,6 @@ struct Column {
     std::string unit{};
     double scale = 1;
     bool supported = true;  ///< by this machine
-    bool once = false;      ///< counted on one CPU for all, such as time
     bool clock = false;     ///< counts nanoseconds of CPU time
     bool reading = false;   ///< a state such as a temperature: EventSpec::reading
 };

@@ -43,13 +43,22 @@ std::vector<Column> columns_of(const Recording& recording, const Extent& extent)
     return columns;
 }
 
+// An event has an identifier for each CPU that counts it. If as many have samples, no other does.
+bool is_recorded(const Recording& recording, const Extent& extent, std::size_t leader, int cpu) {
+    const auto sampled = std::ranges::count_if(
+        extent.lanes, [&](const auto& lane) { return lane.first.first == leader; });
+    const std::size_t ids = recording.events()[extent.groups.at(leader).front()].ids.size();
+    return extent.lanes.contains({leader, cpu}) || static_cast<std::size_t>(sampled) < ids;
+}
+
 std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const Extent& extent,
                                              const Aggregation& rows) {
     std::vector<CountLayout::Lane> lanes;
     std::size_t column = 0;
     for (const auto& [leader, events] : extent.groups) {
         for (const int cpu : extent.cpus)
-            lanes.push_back({cpu, column, events.size()});
+            if (is_recorded(recording, extent, leader, cpu))
+                lanes.push_back({cpu, column, events.size()});
         column += events.size();
     }
     return std::make_shared<CountLayout>(columns_of(recording, extent), std::move(lanes), rows);
@@ -144,6 +153,7 @@ Analysis::Analysis(Recording& recording, Extent extent, const Aggregation& rows,
         Counts& counts =
             samples_.try_emplace(leader, std::make_shared<CountLayout>(sample)).first->second;
         for (const int cpu : extent_.cpus) {
+            if (!is_recorded(recording, extent_, leader, cpu)) continue;
             const auto known = extent_.lanes.find({leader, cpu});
             if (known != extent_.lanes.end()) {
                 counters_[{leader, cpu}] = {lane, known->second.last, &counts};

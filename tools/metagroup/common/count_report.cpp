@@ -84,21 +84,23 @@ double percent(const Count& count) {
     return value == 0 ? 0 : 100 * count.deviation / value;
 }
 
-// The order of rows in perf stat: with -A by event, otherwise by place. An event that is counted
-// once for all CPUs has one row, for the first CPU.
+// The order of rows in perf stat: with -A by event, otherwise by place. An event that only some CPUs
+// count, for all, has rows only for these.
 template <typename Row>
-void each_row(const Aggregation& rows, const std::vector<Column>& columns, const Row& row) {
-    const std::size_t places = rows.places().size();
+void each_row(AggrMode mode, const Counts& counts, const Row& row) {
+    const std::size_t places = counts.places();
+    const std::size_t columns = counts.columns().size();
     const auto show = [&](std::size_t place, std::size_t column) {
-        if (place == 0 || !columns[column].once) row(place, column);
+        if (!counts.columns()[column].supported || counts.at(place, column).counters > 0)
+            row(place, column);
     };
-    if (rows.mode() == AggrMode::cpu) {
-        for (std::size_t column = 0; column < columns.size(); ++column)
+    if (mode == AggrMode::cpu) {
+        for (std::size_t column = 0; column < columns; ++column)
             for (std::size_t place = 0; place < places; ++place)
                 show(place, column);
     } else {
         for (std::size_t place = 0; place < places; ++place)
-            for (std::size_t column = 0; column < columns.size(); ++column)
+            for (std::size_t column = 0; column < columns; ++column)
                 show(place, column);
     }
 }
@@ -187,7 +189,7 @@ class TextReport final : public Report {
     std::size_t place_width() const { return shows_cpus() ? 17 : 12; }
 
     void rows(const Counts& counts) {
-        each_row(subject_.rows, subject_.columns,
+        each_row(subject_.rows.mode(), counts,
                  [&](std::size_t place, std::size_t column) { row(counts, place, column); });
         flush();
     }
@@ -274,7 +276,7 @@ class CsvReport final : public Report {
   private:
     void rows(const Counts& counts) {
         text_.clear();
-        each_row(subject_.rows, subject_.columns, [&](std::size_t place, std::size_t column) {
+        each_row(subject_.rows.mode(), counts, [&](std::size_t place, std::size_t column) {
             text_ += begin_;
             text_ += places_[place];
             row(counts, place, column);
@@ -429,7 +431,7 @@ class JsonReport final : public Report {
         begin_.clear();
         fmt::format_to(std::back_inserter(begin_), FMT_COMPILE(R"({{"{}":{},)"), time, seconds);
         text_.clear();
-        each_row(subject_.rows, subject_.columns,
+        each_row(subject_.rows.mode(), counts,
                  [&](std::size_t place, std::size_t column) { row(counts, place, column); });
         output_.write({text_.data(), text_.size()});
     }

@@ -160,6 +160,11 @@ Output::Output(const std::string& path, bool append, Stream stream) : name_(path
         name_ = stream == Stream::output ? "standard output" : "standard error";
         return;
     }
+    if (path == "-") {
+        name_ = "standard output";
+        stream_ = Stream::output;
+        return;
+    }
     file_ = metagroup::detail::UniqueFd(
         ::open(path.c_str(), O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC) | O_CLOEXEC, 0666));
     if (!file_) throw std::system_error(errno, std::generic_category(), "cannot write " + name_);

@@ -55,7 +55,7 @@ class Output {
   public:
     enum class Stream { output = 1, error };
 
-    // The stream if the path is empty; truncates the file unless `append`.
+    // The stream if the path is empty, standard output if it is -; truncates a file unless `append`.
     // \throws std::system_error naming the file.
     explicit Output(const std::string& path, bool append = false, Stream stream = Stream::output);
 

@@ -74,6 +74,11 @@ void RecordOptions::add_to(CLI::App& app) {
     app.add_option("-o,--output", file,
                    "write to this file; an existing one is renamed to FILE.old")
         ->check(not_empty())
+        ->check(CLI::Validator(
+            [](const std::string& name) {
+                return name == "-" ? "a recording cannot be written to a stream; name a file" : "";
+            },
+            ""))
         ->type_name("FILE")
         ->capture_default_str();
     app.add_option("command", command,

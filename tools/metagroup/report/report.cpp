@@ -38,7 +38,7 @@ struct ReportOptions {
     CountOutput output;
     std::string plot;
     std::string html;
-    Replay::Options recording;
+    Replay::Options recording{.file = "perf.data"};
 };
 
 void ReportOptions::add_to(CLI::App& app) {
@@ -64,7 +64,8 @@ void ReportOptions::add_to(CLI::App& app) {
     app.add_option("-i,--input,recording", recording.file,
                    "a perf.data file with counts in its samples")
         ->check(not_empty())
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->capture_default_str();
 }
 
 // The figures of --figure, in its order.
@@ -282,8 +283,6 @@ void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
 }
 
 void run(const ReportOptions& options) {
-    if (options.recording.file.empty())
-        throw std::invalid_argument("no recording given: name a perf.data file");
     if (!options.plot.empty() && !options.plot.ends_with(".svg") && !options.plot.ends_with(".png"))
         throw std::invalid_argument("--plot: " + options.plot + " ends with neither .svg nor .png");
     Replay replay(options.recording, options.mode, options.interval);

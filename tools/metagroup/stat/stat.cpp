@@ -236,6 +236,7 @@ void Stat::print_times(const Counts& counts) const {
         const std::string& name = rows_.places()[place].name;
         for (std::size_t column = 0; column < counts.columns().size(); ++column) {
             const Count& count = counts.at(place, column);
+            if (count.counters == 0) continue;
             fmt::print(stderr, "{}{}{}: {} {} {}\n", name, name.empty() ? "" : " ",
                        counts.columns()[column].event, count.value(), count.enabled, count.running);
         }
