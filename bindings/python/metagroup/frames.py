@@ -15,8 +15,8 @@ def read(path):
     uint64, or UInt64 where counts are missing, as in the samples of another group. Behind the
     events of a group, `time_enabled` and `time_running` say for how long, in ns, they had been
     enabled and on the PMU; both are the time of the sample if the recording does not know. attrs
-    has `period_ns`, or None, `finished`, `lost`, the number of samples, and `remarks` on what could
-    not be read.
+    has `period_ns`, or None, `finished`, `lost`, the number of samples, `remarks` on what could not
+    be read, `recorded_cpus`, also those without a sample, if they are known, and their `topology`.
     """
     import pandas
 
@@ -101,7 +101,8 @@ def sample(events, duration, period=1e-3, **options):
     if frame.empty:
         raise RuntimeError("no sample within this duration: it is too short for the period")
     lost += int(sum(part["lost"].sum() for part in parts))
-    frame.attrs = {"period_ns": period_ns, "finished": True, "lost": lost, "remarks": []}
+    frame.attrs = {"period_ns": period_ns, "finished": True, "lost": lost, "remarks": [],
+                   "recorded_cpus": sorted({cpu for cpu, _ in members})}
     return frame
 
 
@@ -120,14 +121,13 @@ def rates(frame):
 def totals(frame, by="all", interval=None):
     """Adds up the counts of a frame of read() or sample(), into a DataFrame.
 
-    It has a row for each event, with `by="cpu"` for each CPU and event, and these for each
-    `interval` of so many seconds, whose end, in ns, is the first level of the index then. Columns:
-    see Accumulator.totals().
+    It has a row for each event, or place and event: `by` is as for Accumulator, with the places of
+    the machine that was recorded. With an `interval`, in seconds, these for each of them, whose
+    end, in ns, is the first level of the index then. Columns: see Accumulator.totals(); a CPU that
+    was recorded and has no sample is one that is not `counted`.
     """
     import pandas
 
-    if by not in ("all", "cpu"):
-        raise ValueError(f"a frame has all and cpu, not {by!r}")
     sums, _ = _add_up(frame, by, interval)
     tables = {end: _table(one) for end, one in sums.sums()}
     if interval is None:
@@ -170,15 +170,15 @@ def _table(sums):
 
 def _add_up(frame, by="all", interval=None):
     """The sums of a frame, and the rates of its rows, by name of the event."""
-    import numpy
     import pandas
 
     if not frame.index.is_monotonic_increasing:
         frame = frame.sort_index()
     groups = list(_groups(frame))
     times = frame.index.get_level_values("time")
-    cpus = numpy.unique(frame.index.get_level_values("cpu"))
-    sums = _metagroup.TableSums([events for events, _ in groups], cpus.tolist(), by,
+    cpus = frame.index.unique("cpu").union(frame.attrs.get("recorded_cpus", []))
+    sums = _metagroup.TableSums([events for events, _ in groups], cpus.tolist(),
+                                frame.attrs.get("topology"), by,
                                 (int(times[0]), int(times[-1])),
                                 None if interval is None else round(interval * 1e9))
     columns = {}

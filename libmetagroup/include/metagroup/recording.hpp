@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <metagroup/cpu_list.hpp>
 #include <metagroup/export.hpp>
 #include <metagroup/payload.hpp>
 #include <metagroup/topology.hpp>
@@ -75,6 +76,8 @@ class METAGROUP_API Recording {
     /// By CPU number; empty if the file has no topology.
     [[nodiscard]] std::span<const CpuPlace> topology() const& noexcept;
     std::span<const CpuPlace> topology() const&& = delete;
+    /// The CPUs of a recording of all CPUs, also those without a sample; empty if not known.
+    [[nodiscard]] CpuList cpus() const;
     /// A sentence, without its full stop, on each kind of data that was left out so far.
     [[nodiscard]] std::vector<std::string> remarks() const;
 

@@ -105,9 +105,11 @@ std::vector<std::string> command_line() {
     return words;
 }
 
-// A set that was joined has the read format that it was published with.
+// Counts before the stream starts, so that its first samples do. A set that was joined has the
+// read format that it was published with.
 MetaGroup open(const MetaGroup::Options& options) {
     MetaGroup group = MetaGroup::open(options);
+    group.enable();
     metagroup::Snapshot snapshot;
     if (!options.set.empty()) group.read(snapshot);
     for (const metagroup::MemberView member : snapshot) {
@@ -284,7 +286,6 @@ void Record::record(Clock::time_point end) {
 }
 
 int Record::run() {
-    group_.enable();
     if (!options_.command.empty()) child_.emplace(options_.command, signals_);
     record(options_.duration ? start_ + *options_.duration : Clock::time_point::max());
     const std::uint64_t lost = stream_.stop();
