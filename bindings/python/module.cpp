@@ -306,11 +306,16 @@ py::dict read_recording(const std::string& path) {
     for (const auto& [leader, of_group] : events)
         groups.append(py::make_tuple(of_group, given_column(table.enabled[leader]),
                                      given_column(table.running[leader])));
-    return py::dict("times"_a = given_away(table.times),
-                    "time_codes"_a = given_away(table.time_codes), "cpus"_a = table.cpus,
-                    "cpu_codes"_a = given_away(table.cpu_codes), "groups"_a = groups,
-                    "lost"_a = table.lost, "period_ns"_a = recording.period_ns(),
-                    "finished"_a = recording.finished(), "remarks"_a = recording.remarks());
+    const CpuList all = recording.cpus();
+    std::vector<TableSums::CpuNumbers> topology;
+    for (const CpuPlace& at : recording.topology())
+        topology.push_back({at.socket, at.die, at.core, at.node, at.cache_level, at.cache});
+    return py::dict(
+        "times"_a = given_away(table.times), "time_codes"_a = given_away(table.time_codes),
+        "cpus"_a = table.cpus, "cpu_codes"_a = given_away(table.cpu_codes), "groups"_a = groups,
+        "recorded_cpus"_a = std::vector<int>(all.begin(), all.end()), "topology"_a = topology,
+        "lost"_a = table.lost, "period_ns"_a = recording.period_ns(),
+        "finished"_a = recording.finished(), "remarks"_a = recording.remarks());
 }
 
 }  // namespace
@@ -404,8 +409,9 @@ PYBIND11_MODULE(_metagroup, module) {
             "snapshot"_a)
         .def("sums", &SweepSums::sums);
     py::class_<TableSums>(module, "TableSums")
-        .def(py::init<const TableSums::Groups&, const std::vector<int>&, const std::string&,
-                      std::pair<std::uint64_t, std::uint64_t>, std::optional<std::uint64_t>>())
+        .def(py::init<const TableSums::Groups&, const std::vector<int>&, const TableSums::Topology&,
+                      const std::string&, std::pair<std::uint64_t, std::uint64_t>,
+                      std::optional<std::uint64_t>>())
         .def("add", &TableSums::add)
         .def("sums", &TableSums::sums);
 

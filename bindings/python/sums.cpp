@@ -37,6 +37,16 @@ CpuList cpus_of(const MetaGroup& group) {
     return CpuList({cpus.begin(), cpus.end()});
 }
 
+Aggregation rows_of(const std::string& places, const CpuList& cpus,
+                    const TableSums::Topology& topology) {
+    const AggrMode mode = mode_named(places);
+    if (!topology) return {mode, cpus};
+    std::vector<CpuPlace> all;
+    for (const auto& [socket, die, core, node, level, cache] : *topology)
+        all.push_back({socket, die, core, node, level, cache});
+    return {mode, cpus, all};
+}
+
 std::shared_ptr<const CountLayout> layout_of(const TableSums::Groups& groups,
                                              const std::map<int, std::size_t>& cpus,
                                              const Aggregation& rows) {
@@ -131,11 +141,11 @@ py::dict SweepSums::sums() {
     return Table(rows_, counts_).arrays();
 }
 
-TableSums::TableSums(const Groups& groups, const std::vector<int>& cpus, const std::string& places,
-                     std::pair<std::uint64_t, std::uint64_t> extent,
+TableSums::TableSums(const Groups& groups, const std::vector<int>& cpus, const Topology& topology,
+                     const std::string& places, std::pair<std::uint64_t, std::uint64_t> extent,
                      std::optional<std::uint64_t> interval)
     : ranks_(ranks_of(CpuList(cpus))),
-      rows_(mode_named(places), CpuList(cpus)),
+      rows_(rows_of(places, CpuList(cpus), topology)),
       layout_(layout_of(groups, ranks_, rows_)),
       accumulator_(layout_->lanes().size()),
       whole_(layout_),

@@ -5,6 +5,7 @@
 #include <pybind11/numpy.h>
 #include <pybind11/pybind11.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -50,10 +51,13 @@ class TableSums {
     using Array = py::array_t<Number, py::array::c_style | py::array::forcecast>;
 
     using Groups = std::vector<std::vector<std::string>>;  ///< names of events
+    using CpuNumbers = std::array<int, 6>;                 ///< CpuPlace
+    using Topology = std::optional<std::vector<CpuNumbers>>;
 
-    /// `extent` is the first and the last time, `interval` is in ns.
-    TableSums(const Groups& groups, const std::vector<int>& cpus, const std::string& places,
-              std::pair<std::uint64_t, std::uint64_t> extent,
+    /// Without `topology`, that of this machine is used. `extent` is the first and the last time,
+    /// `interval` is in ns.
+    TableSums(const Groups& groups, const std::vector<int>& cpus, const Topology& topology,
+              const std::string& places, std::pair<std::uint64_t, std::uint64_t> extent,
               std::optional<std::uint64_t> interval);
 
     /// Adds the rows of a group, in order of time; `counts` are by event. \return by row and event,

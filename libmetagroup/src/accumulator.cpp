@@ -4,6 +4,25 @@
 #include <utility>
 
 namespace metagroup {
+namespace {
+
+constexpr std::uint64_t no_id = 0;  // those of the kernel begin with 1
+
+// The events of a reading, with the functions of a record.
+class Listed {
+  public:
+    explicit Listed(const Reading& reading) : counts_(reading.counts), ids_(reading.ids) {}
+    std::size_t nr() const noexcept { return counts_.size(); }
+    std::optional<std::uint64_t> raw(std::size_t i) const noexcept { return counts_[i]; }
+    std::optional<std::uint64_t> id(std::size_t i) const noexcept {
+        return i < ids_.size() ? std::optional(ids_[i]) : std::nullopt;
+    }
+
+  private:
+    std::span<const std::uint64_t> counts_, ids_;
+};
+
+}  // namespace
 
 Accumulator::Accumulator(std::size_t members, bool of_cgroup)
     : of_cgroup_(of_cgroup), last_(members) {}
@@ -14,88 +33,96 @@ void Accumulator::restart(std::size_t members) {
         last.valid = false;
 }
 
-bool Accumulator::is_same(const Last& last, const Reading& reading) const noexcept {
-    return last.valid && reading.enabled >= last.enabled && reading.running >= last.running &&
-           reading.counts.size() == last.counts.size() && std::ranges::equal(reading.ids, last.ids);
+template <typename Events>
+bool Accumulator::is_same(const Last& last, const Reading& times, const Events& events) {
+    if (!last.valid || times.enabled < last.enabled || times.running < last.running ||
+        events.nr() != last.counts.size())
+        return false;
+    for (std::size_t event = 0; event < last.ids.size(); ++event)
+        if (events.id(event).value_or(no_id) != last.ids[event]) return false;
+    return true;
 }
 
-void Accumulator::begin(Last& last, const Reading& reading) {
-    last.time = last.from = reading.time;
-    last.enabled = last.enabled_from = reading.enabled;
-    last.running = reading.running;
-    last.generation = reading.generation;
-    last.counts.assign(reading.counts.begin(), reading.counts.end());
-    last.ids.assign(reading.ids.begin(), reading.ids.end());
+template <typename Events>
+void Accumulator::begin(Last& last, const Reading& times, const Events& events) {
+    last.time = last.from = times.time;
+    last.enabled = last.enabled_from = times.enabled;
+    last.running = times.running;
+    last.generation = times.generation;
+    last.counts.resize(events.nr());
+    last.ids.resize(events.nr());
+    for (std::size_t event = 0; event < events.nr(); ++event) {
+        last.counts[event] = *events.raw(event);
+        last.ids[event] = events.id(event).value_or(no_id);
+    }
     last.valid = true;
 }
 
-std::optional<Difference> Accumulator::add(std::size_t member, const Reading& reading) {
+template <typename Events>
+std::optional<Difference> Accumulator::subtract(std::size_t member, const Reading& times,
+                                                const Events& events) {
     Last& last = last_[member];
-    if (last.valid && reading.time <= last.time) return std::nullopt;
-    if (!is_same(last, reading)) {
-        begin(last, reading);
+    if (last.valid && times.time <= last.time) return std::nullopt;
+    if (!is_same(last, times, events)) {
+        begin(last, times, events);
         return std::nullopt;
     }
     Difference difference;
     difference.from = last.from;
     difference.since = last.time;
-    difference.to = reading.time;
-    difference.enabled = reading.enabled - last.enabled;
-    difference.running = reading.running - last.running;
-    difference.readings = reading.counts;
+    difference.to = times.time;
+    difference.enabled = times.enabled - last.enabled;
+    difference.running = times.running - last.running;
     // For a cgroup, the reason why a time did not advance is unknown.
     const bool was_offline =
-        reading.status == Status::offline || (!of_cgroup_ && reading.generation != last.generation);
-    const std::uint64_t elapsed = reading.time - last.time;
+        times.status == Status::offline || (!of_cgroup_ && times.generation != last.generation);
+    const std::uint64_t elapsed = times.time - last.time;
     if (was_offline && elapsed > difference.enabled && !(of_cgroup_ && difference.enabled > 0))
         difference.offline = elapsed - difference.enabled;
     // No enabled time is waiting to be made up by a later count.
     const bool caught_up = difference.enabled == 0 && last.enabled_from == last.enabled;
     // The cgroup was not running, or the CPU is idle.
-    const bool rested = caught_up && ((of_cgroup_ && reading.status != Status::offline) ||
-                                      reading.status == Status::idle);
+    const bool rested = caught_up && ((of_cgroup_ && times.status != Status::offline) ||
+                                      times.status == Status::idle);
     if (difference.running > 0 || rested) {
-        const std::uint64_t meant = reading.enabled - last.enabled_from;
+        const std::uint64_t meant = times.enabled - last.enabled_from;
         if (difference.running > 0 && meant != difference.running)
             difference.missed =
                 static_cast<double>(meant) / static_cast<double>(difference.running) - 1;
-        differences_.clear();
-        for (std::size_t event = 0; event < reading.counts.size(); ++event) {
+        differences_.resize(events.nr());
+        for (std::size_t event = 0; event < differences_.size(); ++event) {
+            const std::uint64_t count = *events.raw(event);
             // Counters may wrap; one that decreased was reset.
-            const std::uint64_t counted =
-                reading.counts[event] - std::exchange(last.counts[event], reading.counts[event]);
-            differences_.push_back(counted > UINT64_MAX / 2 ? Difference::unknown : counted);
+            const std::uint64_t counted = count - std::exchange(last.counts[event], count);
+            differences_[event] = counted > UINT64_MAX / 2 ? Difference::unknown : counted;
         }
         difference.counts = differences_;
-        last.from = reading.time;
-        last.enabled_from = reading.enabled;
+        difference.readings = last.counts;
+        last.from = times.time;
+        last.enabled_from = times.enabled;
     } else if (caught_up) {
         // Disabled or offline: no later count covers this time.
-        last.from = reading.time;
+        last.from = times.time;
     }
-    last.time = reading.time;
-    last.enabled = reading.enabled;
-    last.running = reading.running;
-    last.generation = reading.generation;
+    last.time = times.time;
+    last.enabled = times.enabled;
+    last.running = times.running;
+    last.generation = times.generation;
     return difference;
+}
+
+std::optional<Difference> Accumulator::add(std::size_t member, const Reading& reading) {
+    return subtract(member, reading, Listed(reading));
 }
 
 template <typename Record>
 std::optional<Difference> Accumulator::add_record(std::size_t member, const Record& record,
-                                                  Reading reading) {
+                                                  Reading times) {
     if (record.nr() == 0) return std::nullopt;
     // Formats without times: assume that the events were always on the PMU.
-    reading.enabled = record.time_enabled().value_or(reading.time);
-    reading.running = record.time_running().value_or(reading.enabled);
-    values_.clear();
-    ids_.clear();
-    for (std::size_t event = 0; event < record.nr(); ++event) {
-        values_.push_back(*record.raw(event));
-        if (const auto id = record.id(event)) ids_.push_back(*id);
-    }
-    reading.counts = values_;
-    reading.ids = ids_;
-    return add(member, reading);
+    times.enabled = record.time_enabled().value_or(times.time);
+    times.running = record.time_running().value_or(times.enabled);
+    return subtract(member, times, record);
 }
 
 std::optional<Difference> Accumulator::add(const Sample& sample) {

@@ -215,7 +215,8 @@ std::optional<double> Counts::rate(const Count& count, std::size_t column) const
     if (columns()[column].reading) return std::nullopt;
     const auto counted = value(count, column);
     if (!counted || count.wall == 0) return std::nullopt;
-    return *counted / count.seconds();
+    const double rate = *counted / count.seconds();
+    return std::isfinite(rate) ? std::optional(rate) : std::nullopt;
 }
 
 bool Counts::sum_common(std::optional<std::size_t> place, std::span<const std::size_t> columns,

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <metagroup/recording.hpp>
+#include <numeric>
 #include <utility>
 
 #include "fields.hpp"
@@ -117,6 +118,16 @@ bool Recording::finished() const noexcept {
 }
 std::span<const CpuPlace> Recording::topology() const& noexcept {
     return state_->layout.topology;
+}
+
+CpuList Recording::cpus() const {
+    // An event with an identifier for each CPU of the machine was open on all of them.
+    std::vector<int> all(topology().size());
+    std::iota(all.begin(), all.end(), 0);
+    const bool on_all = std::ranges::any_of(events(), [&](const RecordedEvent& event) {
+        return (event.attr.sample_type & PERF_SAMPLE_READ) != 0 && event.ids.size() == all.size();
+    });
+    return on_all ? CpuList(std::move(all)) : CpuList();
 }
 std::vector<std::string> Recording::remarks() const {
     return state_->decoder.remarks();

@@ -25,15 +25,10 @@ std::optional<double> MemberView::scaled(std::size_t i) const noexcept {
     return scale_count(*count, *enabled, *running);
 }
 
-// NOLINTBEGIN(bugprone-exception-escape): the index is checked
-std::optional<std::uint64_t> MemberView::id(std::size_t i) const noexcept {
-    return i < nr() ? payload_->id(i) : std::nullopt;
-}
-
+// NOLINTNEXTLINE(bugprone-exception-escape): the index is checked
 std::optional<std::uint64_t> MemberView::lost(std::size_t i) const noexcept {
     return i < nr() ? payload_->lost(i) : std::nullopt;
 }
-// NOLINTEND(bugprone-exception-escape)
 
 namespace {
 

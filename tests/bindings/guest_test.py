@@ -2,8 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The tests of the Python package in a guest, on the module.
 
-usage: guest_test.py METAGROUP   as python_test.py
-
 One runs here first. The guest gets the files of all modules that are imported then.
 """
 
@@ -15,14 +13,16 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import python_test
+import frames_test
+import groups_test
+import threads_test
 
 PROJECT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 # It imports all modules that are used.
-SAMPLE = "Frames.test_sample_returns_the_counts_of_all_cpus_at_common_deadlines"
+SAMPLE = "frames_test.Frames.test_sample_returns_the_counts_of_all_cpus_at_common_deadlines"
 # The others need the package only, or a library that plots.
-TESTS = ["Snapshots", "Threads", "Errors", SAMPLE]
+TESTS = ["groups_test.Snapshots", "groups_test.Errors", "threads_test.Threads", SAMPLE]
 
 # pandas reads them when it is imported.
 TIME_ZONES = ["/usr/share/zoneinfo/tzdata.zi", "/usr/share/zoneinfo/zone1970.tab"]
@@ -32,11 +32,11 @@ def files_of_modules() -> set[str]:
     modules = list(sys.modules.values())
     named = {getattr(module, attribute, None) for module in modules
              for attribute in ("__file__", "__cached__")}
-    return {name for name in (*named, python_test.__file__) if name and os.path.exists(name)}
+    return {name for name in named if name and os.path.exists(name)}
 
 
 def main() -> int:
-    if not unittest.main(python_test, argv=["", SAMPLE], exit=False).result.wasSuccessful():
+    if not unittest.main(None, argv=["", SAMPLE], exit=False).result.wasSuccessful():
         return 1
     with tempfile.TemporaryDirectory() as stage:
         added, libraries = ["--add", PYTHON], []
@@ -54,8 +54,9 @@ def main() -> int:
                 added += ["--add", f"{stage}{place}:{place}"]
         return subprocess.run(
             [PROJECT / "tests/vm/run", *added, *libraries, "--",
-             "env", f"PYTHONPATH={os.environ['PYTHONPATH']}", "METAGROUP_BACKEND=module",
-             PYTHON, python_test.__file__, python_test.PROGRAM, "-v", *TESTS],
+             "env", f"PYTHONPATH={os.environ['PYTHONPATH']}:{Path(__file__).parent}",
+             "METAGROUP_BACKEND=module", PYTHON, "-c",
+             f"import unittest; unittest.main(None, argv={['', '-v', *TESTS]})"],
             check=False).returncode
 
 

@@ -326,6 +326,20 @@ TEST_CASE("With the module all CPUs have the same deadlines", "[module]") {
     CHECK_THAT(report.text, ContainsSubstring("lateness"));
 }
 
+TEST_CASE("Events count from the first sample on", "[module]") {
+    const Directory here;
+    REQUIRE(here.record("-I 100us --duration 100ms").status == 0);
+    metagroup::Recording recording(here.tree.path("perf.data"));
+    std::size_t samples = 0;
+    while (const auto entry = recording.next()) {
+        if (entry->kind != metagroup::RecordedEntry::Kind::sample) continue;
+        ++samples;
+        CAPTURE(entry->cpu, samples);
+        REQUIRE(entry->payload->time_enabled().value() > 0);
+    }
+    CHECK(samples > 0);
+}
+
 TEST_CASE("stat --replay prints the counts of a recording", "[no-module]") {
     const Recorded recorded;
     const auto stat = [&](const std::string& options) {

@@ -15,8 +15,9 @@ def read(path):
     each event: uint64, or UInt64 where counts are missing, as in samples of another group. After
     the events of a group, the columns `time_enabled` and `time_running` have the time in ns for
     which they were enabled and on the PMU; both are the time of the sample if the recording lacks
-    them. attrs has `period_ns` (or None), `finished`, `lost` (the number of lost samples), and
-    `remarks` on data that could not be read.
+    them. attrs has `period_ns` (or None), `finished`, `lost` (the number of lost samples),
+    `remarks` on data that could not be read, `recorded_cpus` (also those without a sample, if
+    known), and their `topology`.
     """
     import pandas
 
@@ -101,7 +102,8 @@ def sample(events, duration, period=1e-3, **options):
     if frame.empty:
         raise RuntimeError("no samples: the duration is too short for this period")
     lost += int(sum(part["lost"].sum() for part in parts))
-    frame.attrs = {"period_ns": period_ns, "finished": True, "lost": lost, "remarks": []}
+    frame.attrs = {"period_ns": period_ns, "finished": True, "lost": lost, "remarks": [],
+                   "recorded_cpus": sorted({cpu for cpu, _ in members})}
     return frame
 
 
@@ -120,14 +122,13 @@ def rates(frame):
 def totals(frame, by="all", interval=None):
     """Sums the counts of a frame from read() or sample() into a DataFrame.
 
-    It has a row for each event, or with `by="cpu"` for each CPU and event. With `interval`, in
-    seconds, it has these rows for each interval, and the first index level is the end of the
-    interval in ns. For the columns see Accumulator.totals().
+    It has a row for each event, or for each place and event: `by` is as for Accumulator, with the
+    places of the recorded machine. With `interval`, in seconds, it has these rows for each
+    interval, and the first index level is the end of the interval in ns. For the columns see
+    Accumulator.totals(); a recorded CPU without samples is one that is not `counted`.
     """
     import pandas
 
-    if by not in ("all", "cpu"):
-        raise ValueError(f"a frame has only the places all and cpu, not {by!r}")
     sums, _ = _add_up(frame, by, interval)
     tables = {end: _table(one) for end, one in sums.sums()}
     if interval is None:
@@ -170,15 +171,15 @@ def _table(sums):
 
 def _add_up(frame, by="all", interval=None):
     """The sums of a frame, and the rates of its rows by event name."""
-    import numpy
     import pandas
 
     if not frame.index.is_monotonic_increasing:
         frame = frame.sort_index()
     groups = list(_groups(frame))
     times = frame.index.get_level_values("time")
-    cpus = numpy.unique(frame.index.get_level_values("cpu"))
-    sums = _metagroup.TableSums([events for events, _ in groups], cpus.tolist(), by,
+    cpus = frame.index.unique("cpu").union(frame.attrs.get("recorded_cpus", []))
+    sums = _metagroup.TableSums([events for events, _ in groups], cpus.tolist(),
+                                frame.attrs.get("topology"), by,
                                 (int(times[0]), int(times[-1])),
                                 None if interval is None else round(interval * 1e9))
     columns = {}

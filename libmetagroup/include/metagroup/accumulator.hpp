@@ -95,17 +95,20 @@ class METAGROUP_API Accumulator {
         std::vector<std::uint64_t> ids{};
     };
 
-    void begin(Last& last, const Reading& reading);
+    // The events are compared where they are: of a reading, a record or a sample.
+    template <typename Events>
+    static bool is_same(const Last& last, const Reading& times, const Events& events);
+    template <typename Events>
+    static void begin(Last& last, const Reading& times, const Events& events);
+    template <typename Events>
+    std::optional<Difference> subtract(std::size_t member, const Reading& times,
+                                       const Events& events);
     template <typename Record>
-    std::optional<Difference> add_record(std::size_t member, const Record& record, Reading reading);
-    bool is_same(const Last& last, const Reading& reading) const noexcept;
+    std::optional<Difference> add_record(std::size_t member, const Record& record, Reading times);
 
     bool of_cgroup_;
-    std::vector<Last> last_;  // by member
-    // Buffers for one reading.
-    std::vector<std::uint64_t> values_;
-    std::vector<std::uint64_t> ids_;
-    std::vector<std::uint64_t> differences_;
+    std::vector<Last> last_;                  // by member
+    std::vector<std::uint64_t> differences_;  // buffer for one reading
 };
 
 /// Intervals of equal length. A difference that spans several is divided in proportion to time.

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <metagroup/cpu_list.hpp>
 #include <metagroup/export.hpp>
 #include <metagroup/payload.hpp>
 #include <metagroup/topology.hpp>
@@ -74,6 +75,8 @@ class METAGROUP_API Recording {
     /// By CPU number; empty if the file has no topology.
     [[nodiscard]] std::span<const CpuPlace> topology() const& noexcept;
     std::span<const CpuPlace> topology() const&& = delete;
+    /// The CPUs of a recording of all CPUs, including those without a sample; empty if unknown.
+    [[nodiscard]] CpuList cpus() const;
     /// For each kind of data skipped so far, a sentence without its full stop.
     [[nodiscard]] std::vector<std::string> remarks() const;
 

@@ -86,7 +86,9 @@ class METAGROUP_API MemberView {
     [[nodiscard]] std::optional<double> scaled(std::size_t i) const noexcept;
     /// The kernel's identifier of event `i`; no value if the payload lacks it.
     // NOLINTNEXTLINE(bugprone-exception-escape): the index is checked
-    [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const noexcept;
+    [[nodiscard]] std::optional<std::uint64_t> id(std::size_t i) const noexcept {
+        return i < nr() ? payload_->id(i) : std::nullopt;
+    }
     /// The number of samples that event `i` lost; no value if the payload lacks it.
     // NOLINTNEXTLINE(bugprone-exception-escape): the index is checked
     [[nodiscard]] std::optional<std::uint64_t> lost(std::size_t i) const noexcept;

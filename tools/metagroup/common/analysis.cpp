@@ -64,14 +64,18 @@ std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const E
     return std::make_shared<CountLayout>(columns_of(recording, extent), std::move(lanes), rows);
 }
 
-// The CPUs of the machine if the group was recorded on all of them.
-std::set<int> recorded_cpus(const Recording& recording) {
-    std::set<int> cpus;
-    for (const metagroup::RecordedEvent& event : recording.events())
-        if (is_counted(event) && event.ids.size() == recording.topology().size())
-            for (std::size_t cpu = 0; cpu < event.ids.size(); ++cpu)
-                cpus.insert(static_cast<int>(cpu));
-    return cpus;
+// The time of the oldest sample. Reads as little as possible: nothing after a round is older than
+// what was before the previous round.
+std::uint64_t first_time(Recording& recording) {
+    std::uint64_t first = UINT64_MAX;
+    bool complete = false;
+    recording.rewind();
+    while (const auto entry = recording.next()) {
+        if (entry->kind == Kind::sample) first = std::min(first, entry->time_ns);
+        if (entry->kind == Kind::round && first < UINT64_MAX && std::exchange(complete, true))
+            break;
+    }
+    return first;
 }
 
 // All rates, then all ratios.
@@ -97,12 +101,10 @@ std::vector<double> Distribution::quantiles() const {
 }
 
 Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t until) {
-    std::uint64_t first = UINT64_MAX;
-    recording.rewind();
-    while (const auto entry = recording.next())
-        if (entry->kind == Kind::sample) first = std::min(first, entry->time_ns);
+    const std::uint64_t first = first_time(recording);
     Extent extent{.begin = since == 0 ? 0 : first + since, .first = UINT64_MAX};
-    std::set<int> cpus = recorded_cpus(recording);
+    const metagroup::CpuList recorded = recording.cpus();
+    std::set<int> cpus(recorded.begin(), recorded.end());
     recording.rewind();
     while (const auto entry = recording.next()) {
         if (entry->kind == Kind::round || entry->time_ns < first) continue;

@@ -53,10 +53,10 @@ struct CountOutput {
     void add_options(CLI::App& app, const std::string& lines);
     std::unique_ptr<Report> make_report(Output& output, Subject subject) const;
 
-    std::optional<std::string> separator;
+    std::optional<std::string> separator{};
     bool json = false;
     bool metric_only = false;
-    std::string file;
+    std::string file{};
     bool append = false;
 };
 

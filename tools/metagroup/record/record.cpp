@@ -111,9 +111,11 @@ std::vector<std::string> command_line() {
     return words;
 }
 
-// A joined set has the read format with which it was published.
+// Starts counting before the stream starts, so that its first samples have counts. A joined set has
+// the read format with which it was published.
 MetaGroup open(const MetaGroup::Options& options) {
     MetaGroup group = MetaGroup::open(options);
+    group.enable();
     metagroup::Snapshot snapshot;
     if (!options.set.empty()) group.read(snapshot);
     for (const metagroup::MemberView member : snapshot) {
@@ -290,7 +292,6 @@ void Record::record(Clock::time_point end) {
 }
 
 int Record::run() {
-    group_.enable();
     if (!options_.command.empty()) child_.emplace(options_.command, signals_);
     record(options_.duration ? start_ + *options_.duration : Clock::time_point::max());
     const std::uint64_t lost = stream_.stop();

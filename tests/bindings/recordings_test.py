@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""Recordings with known counts as data frames, and their sums."""
+
+import os
+import tempfile
+import threading
+import time
+import unittest
+
+import metagroup
+from recording_file import File, words
+
+
+class Recordings(unittest.TestCase):
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.path = os.path.join(directory.name, "perf.data")
+
+    def test_an_unfinished_recording_has_the_counts_of_all_events(self):
+        file = File([[1, 2], [11, 12]])
+        for tick in range(1, 10):
+            for cpu in (0, 1):
+                file.sample(tick * 1000, cpu, {1 + cpu: tick, 11 + cpu: 10 * tick})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertFalse(frame.attrs["finished"])
+        self.assertEqual(frame.loc[(3000, 1)].tolist(), [3, 30, 3000, 3000])
+        self.assertEqual(len(frame), 18)
+
+    def test_each_complete_record_is_read_wherever_the_file_ends(self):
+        file = File([[1, 2], [11, 12]])
+        ends = []
+        for tick in range(1, 40):
+            file.sample(tick * 1000, 0, {1: tick, 11: 10 * tick})
+            ends.append(len(file.data))
+        file.write(self.path)
+        with open(self.path, "rb") as whole:
+            contents = whole.read()
+        begin = len(contents) - len(file.data)
+        for end in range(len(contents) - 2048, len(contents)):
+            with open(self.path, "wb") as part:
+                part.write(contents[:end])
+            frame = metagroup.read(self.path)
+            self.assertEqual(len(frame), sum(1 for one in ends if begin + one <= end))
+            self.assertTrue((frame["event 1"] == 10 * frame["event 0"]).all())
+
+    def test_rings_that_follow_one_another_are_sorted_by_time(self):
+        file = File([[1, 2]])
+        for first in (0, 100):
+            for cpu in (1, 0):
+                for tick in range(first, first + 100):
+                    file.sample(1000 + tick, cpu, {1 + cpu: tick})
+            file.record(68)
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertTrue(frame.index.is_monotonic_increasing)
+        self.assertEqual(frame["event 0"].tolist(), [i // 2 for i in range(400)])
+
+    def test_groups_without_common_times_have_separate_rates(self):
+        file = File([[1], [11]], [[2], [12]])
+        for tick in range(1, 100):
+            file.sample(tick * 1_000_000, 0, {1: 2000 * tick, 11: tick})
+            file.sample(tick * 1_000_000 + 300, 0, {2: 2**60 + 1000 * tick, 12: tick})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        # Exact, although counts are missing.
+        self.assertEqual(frame["event 2"].dropna().iloc[-1], 2**60 + 99_000)
+        rates = metagroup.rates(frame)
+        for name, rate in (("event 0", 2e6), ("event 1", 1e3), ("event 2", 1e6), ("event 3", 1e3)):
+            self.assertEqual(rates[name].dropna().tolist(), [rate] * 98)
+
+    def test_rates_are_exact_and_leave_out_a_counter_that_went_back(self):
+        file = File([[1]])
+        for tick, count in enumerate((2**60, 2**60 + 1000, 2**60 + 2000, 500, 1500)):
+            file.sample((1 + tick) * 1_000_000, 0, {1: count})
+        file.write(self.path)
+        self.assertEqual(metagroup.rates(metagroup.read(self.path))["event 0"].tolist(), [1e6] * 3)
+
+    def test_rates_of_events_that_share_the_pmu_are_those_of_the_whole_time(self):
+        file = File([[1]], [[2]])
+        for tick in range(1, 50):
+            for number in (1, 2):
+                file.sample(tick * 1_000_000, 0, {number: tick * 1000}, tick * 1_000_000,
+                            tick * 1_000_000 // (2 * number))
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        rates = metagroup.rates(frame)
+        self.assertEqual(rates["event 0"].tolist(), [2e6] * 48)
+        self.assertEqual(rates["event 1"].tolist(), [4e6] * 48)
+        totals = metagroup.totals(frame)
+        self.assertEqual(totals["count"].tolist(), [48_000] * 2)
+        self.assertEqual(totals["value"].tolist(), [96_000, 192_000])
+        self.assertEqual(totals["rate"].tolist(), [2e6, 4e6])
+
+    def test_rates_without_the_times_of_the_events_raise_an_error(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.write(self.path)
+        with self.assertRaisesRegex(ValueError, "'event 0' needs the columns time_enabled"):
+            metagroup.rates(metagroup.read(self.path)[["event 0"]])
+
+    def test_a_sum_has_the_number_of_its_cpus(self):
+        file = File([[1, 2]], [[11, 12]])
+        for tick in range(1, 10):
+            for cpu in (0, 1):
+                time = tick * 1_000_000
+                file.sample(time, cpu, {1 + cpu: 2**60 + tick})
+                # Never on the PMU of CPU 1.
+                file.sample(time, cpu, {11 + cpu: tick * (1 - cpu)}, time, time * (1 - cpu))
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        totals = metagroup.totals(frame)
+        self.assertEqual(totals["count"].tolist(), [16, 8])
+        self.assertEqual(totals["counted"].tolist(), [2, 1])
+        self.assertEqual(totals["counters"].tolist(), [2, 2])
+        self.assertEqual(totals["rate"].tolist(), [2000, 1000])
+        by_cpu = metagroup.totals(frame, by="cpu")
+        self.assertTrue(by_cpu.isna().loc[("CPU1", "event 1"), ["count", "value", "rate"]].all())
+        self.assertEqual(by_cpu.loc[("CPU0", "event 1"), "count"], 8)
+
+    def test_sums_are_of_the_places_of_the_recorded_machine(self):
+        file = File([[1, 2, 3]])
+        for tick in range(10):
+            for cpu in (0, 1):  # CPU 2 never has a sample
+                file.sample(1000 + tick, cpu, {1 + cpu: tick * (2**55 + 1)})
+        file.write(self.path, sockets=[0, 1, 1])
+        frame = metagroup.read(self.path)
+        count = 9 * (2**55 + 1)
+        totals = metagroup.totals(frame, by="socket").droplevel("event")
+        self.assertEqual(totals["count"].to_dict(), {"S0": count, "S1": count})
+        self.assertEqual(totals["counted"].to_dict(), {"S0": 1, "S1": 1})
+        self.assertEqual(totals["counters"].to_dict(), {"S0": 1, "S1": 2})
+        by_core = metagroup.totals(frame, by="core").droplevel("event")
+        self.assertEqual(by_core["counted"].to_dict(),
+                         {"S0-D0-C0": 1, "S1-D0-C1": 1, "S1-D0-C2": 0})
+        self.assertTrue(by_core.loc["S1-D0-C2", ["count", "value", "rate"]].isna().all())
+        for interval in metagroup.totals(frame, interval=3e-9).itertuples():
+            self.assertEqual((interval.counted, interval.counters), (2, 3))
+        whole = metagroup.totals(frame)
+        self.assertEqual(whole["count"].tolist(), [2 * count])
+        self.assertEqual((whole["counted"].tolist(), whole["counters"].tolist()), ([2], [3]))
+
+    def test_places_that_a_recording_does_not_know_are_an_error(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        with self.assertRaisesRegex(RuntimeError, "topology of CPU 0 is not known"):
+            metagroup.totals(frame, by="socket")
+        with self.assertRaisesRegex(ValueError, "unknown places 'row'"):
+            metagroup.totals(frame, by="row")
+
+    def test_events_with_the_same_name_have_separate_columns(self):
+        file = File([[1], [11]], [[2], [12]])
+        for number in (1, 2):
+            file.record(78, words(2, number) + b"cycles\0\0")
+        file.sample(1000, 0, {1: 1, 11: 2})
+        file.sample(1000, 0, {2: 3, 12: 4})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        names = ["cycles", "event 1", "cycles (group 2)", "event 3"]
+        self.assertEqual([name for name in frame.columns if "time" not in name], names)
+        self.assertEqual(frame.loc[(1000, 0), names].tolist(), [1, 2, 3, 4])
+
+    def test_losses_and_unknown_samples_are_reported(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.sample(2000, 0, {77: 1})
+        file.record(13, words(5, 3000, 0, 1))
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertEqual(frame.attrs["lost"], 5)
+        self.assertIn("77", frame.attrs["remarks"][0])
+
+    def test_other_threads_run_while_a_recording_is_read(self):
+        file = File([[1]])
+        for tick in range(200_000):
+            file.sample(1000 + tick, 0, {1: tick})
+        file.write(self.path)
+        times = []
+        done = threading.Event()
+
+        def tick():
+            while not done.wait(0.001):
+                times.append(time.monotonic())
+
+        other = threading.Thread(target=tick)
+        other.start()
+        begin = time.monotonic()
+        metagroup._metagroup.read_recording(self.path)
+        end = time.monotonic()
+        done.set()
+        other.join()
+        # Python lets no thread wait longer than 5 ms for another one's Python code.
+        self.assertTrue(any(begin + 0.01 < one < end - 0.01 for one in times))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: MIT
+// Numbers at the limits, in all output formats of counts.
+#include "common/count_report.hpp"
+#include "common/counts.hpp"
+#include "program.hpp"
+
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kLarge = (std::uint64_t{1} << 60U) + 1;
+
+const std::vector<tool::Column> kColumns{{.event = "huge", .scale = 1e300},
+                                         {.event = "large"},
+                                         {.event = "waited"},
+                                         {.event = "clock", .clock = true},
+                                         {.event = "none"}};
+
+// Of two CPUs in so many ns each.
+class Numbers {
+  public:
+    explicit Numbers(std::uint64_t time) {
+        const std::array<std::uint64_t, 4> counted{UINT64_MAX / 2 - 1, kLarge, UINT64_MAX / 4, 0};
+        for (const std::size_t cpu : {0U, 1U}) {
+            counts.add(3 * cpu, {.to = time,
+                                 .enabled = time,
+                                 .running = time,
+                                 .counts = std::span(counted).first(2)});
+            counts.add(3 * cpu + 1, {.to = time,
+                                     .enabled = time,
+                                     .running = 1,
+                                     .missed = 0x1p63,
+                                     .counts = std::span(counted).last(2)});
+        }
+        counts.add_up(time);
+    }
+
+    // What the report prints of an interval, and of the mean of two runs.
+    std::string printed(const tool::CountOutput& format) const {
+        const metagroup::test::TempTree tree;
+        tool::Output output(tree.path("output"));
+        const auto report = format.make_report(
+            output, {rows_, counts.columns(), metrics_, "system wide", "", "module", "groups"});
+        report->interval(1, counts);
+        tool::Runs runs;
+        runs.add(1, counts);
+        runs.add(2, Numbers(2 * kSecond).counts);
+        report->whole(runs.seconds(), runs.counts());
+        report->overhead({});
+        return contents_of(tree.path("output"));
+    }
+
+  private:
+    const metagroup::test::TempTree machine_;
+    const tool::Aggregation rows_{tool::AggrMode::all, metagroup::CpuList({0, 1}), machine_.path()};
+
+  public:
+    tool::Counts counts{std::make_shared<tool::CountLayout>(
+        kColumns,
+        std::vector<tool::CountLayout::Lane>{
+            {0, 0, 2}, {0, 2, 2}, {0, 4, 1}, {1, 0, 2}, {1, 2, 2}, {1, 4, 1}},
+        rows_)};
+
+  private:
+    const tool::Metrics metrics_{counts.columns()};
+};
+
+const std::vector<tool::CountOutput> kFormats{{}, {.separator = ","}, {.json = true}};
+
+}  // namespace
+
+TEST_CASE("A sum of large counts is written to its last digit in each format", "[no-module]") {
+    const Numbers numbers(kSecond);
+    const std::string sum = std::to_string(2 * kLarge);
+    CHECK(sum == "2305843009213693954");
+    CHECK_THAT(numbers.printed(kFormats[0]),
+               ContainsSubstring(" 2,305,843,009,213,693,954 ") && ContainsSubstring("large"));
+    CHECK_THAT(numbers.printed(kFormats[1]), ContainsSubstring(sum + ",,large,"));
+    const auto line = json_lines(numbers.printed(kFormats[2])).at(1);
+    CHECK(line.at("event") == "large");
+    CHECK(line.at("counter-value").get<std::uint64_t>() == 2 * kLarge);
+}
+
+TEST_CASE("No format prints what is no finite number", "[no-module]") {
+    for (const std::uint64_t time : {std::uint64_t{0}, std::uint64_t{1}, kSecond})
+        for (const tool::CountOutput& format : kFormats) {
+            const std::string text = Numbers(time).printed(format);
+            CAPTURE(time, text);
+            CHECK_THAT(text, !ContainsSubstring("inf") && !ContainsSubstring("nan"));
+        }
+}
