@@ -39,12 +39,12 @@ struct SamplerSubject {
 };
 
 /// The member that records with an identifier are of.
-struct Origin {
+struct SampleSource {
     std::uint64_t id = 0;
     std::size_t index = 0;          ///< of the member
     std::uint64_t read_format = 0;  ///< of the payload
     bool seen = false;              ///< it has a record since follow_members()
-    Origin* next = nullptr;         ///< that of the record behind its last one
+    SampleSource* next = nullptr;   ///< that of the record behind its last one
 };
 
 /// Samples while it lives and was not stopped.
@@ -63,9 +63,9 @@ class Sampler {
     virtual void follow_members() {}
 
     std::deque<Ring> rings{};  ///< which keep their places
-    std::vector<Origin> origins{};
+    std::vector<SampleSource> sources{};
     std::vector<RecordedEvent> events{};  ///< of the samples
-    std::vector<pollfd> polled{};
+    std::vector<pollfd> poll_fds{};
     std::uint64_t first = 0;   ///< the first deadline
     std::uint32_t hidden = 0;  ///< values in a payload that come before those of the group
     bool common = false;       ///< all rings have the same deadlines: multiples of the period

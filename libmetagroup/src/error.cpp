@@ -35,7 +35,7 @@ Error::Error(Cause cause, int error, std::shared_ptr<const Texts> texts)
 const char* Error::what() const noexcept {
     return texts_->what.c_str();
 }
-const std::string& Error::failed() const& noexcept {
+const std::string& Error::operation() const& noexcept {
     return texts_->parts.failed;
 }
 const std::string& Error::reason() const& noexcept {

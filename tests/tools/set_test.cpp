@@ -39,9 +39,9 @@ TEST_CASE("A published set excludes what it has itself") {
 
 TEST_CASE("A published set needs the module", "[no-module]") {
     tool_fails("stat --set web --timeout 10ms", {"perf_metagroup"});
-    tool_fails("stat --set web --backend perfd --timeout 10ms", {"only the module has sets"});
+    tool_fails("stat --set web --backend per-fd --timeout 10ms", {"only the module has sets"});
     tool_fails("set create web", {"perf_metagroup"});
-    tool_fails("stat --origin set -e cpu-clock --backend perfd --timeout 10ms",
+    tool_fails("stat --origin set -e cpu-clock --backend per-fd --timeout 10ms",
                {"only the module has sets"});
 }
 

@@ -131,7 +131,7 @@ TEST_CASE("a CPU that the machine lacks is an error that names it") {
     const int absent = CpuList::possible().cpus().back() + 1;
     const auto error = error_from([&] { EventGroup::open(three_events(), absent); });
     CHECK(error.cause() == Cause::no_such_cpu);
-    CHECK_THAT(error.failed(), ContainsSubstring("\"cpu-clock\""));
+    CHECK_THAT(error.operation(), ContainsSubstring("\"cpu-clock\""));
     CHECK_THAT(error.reason(), ContainsSubstring("no CPU " + std::to_string(absent)));
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("a failing sibling is named and takes the group with it") {
     const auto error = error_from([&] { EventGroup::open(spec, first_cpu()); });
     CHECK(error.cause() == Cause::unsupported_event);
     CHECK(error.code().value() == ENOENT);
-    CHECK_THAT(error.failed(), ContainsSubstring("event \"nonsense\" on CPU"));
+    CHECK_THAT(error.operation(), ContainsSubstring("event \"nonsense\" on CPU"));
 }
 
 TEST_CASE("a group without events, a negative CPU and an unknown read format are refused") {
@@ -230,7 +230,8 @@ TEST_CASE("A cgroup that is not there is named, with where cgroups are") {
     TempTree tree;
     const auto error = error_from([&] { open_cgroup("system.slcie", tree.path()); });
     CHECK(error.cause() == Cause::no_cgroup);
-    CHECK_THAT(error.failed(), ContainsSubstring("system.slcie") && ContainsSubstring(tree.path()));
+    CHECK_THAT(error.operation(),
+               ContainsSubstring("system.slcie") && ContainsSubstring(tree.path()));
 }
 
 TEST_CASE("A path that leads out of the cgroups is no cgroup") {
@@ -242,7 +243,7 @@ TEST_CASE("A path that leads out of the cgroups is no cgroup") {
         CAPTURE(name);
         const auto error = error_from([&] { open_cgroup(name, root); });
         CHECK(error.cause() == Cause::no_cgroup);
-        CHECK_THAT(error.failed(), ContainsSubstring("cgroup \"" + name + '"'));
+        CHECK_THAT(error.operation(), ContainsSubstring("cgroup \"" + name + '"'));
         CHECK_THAT(error.what(), ContainsSubstring("outside of the cgroups"));
     }
 }

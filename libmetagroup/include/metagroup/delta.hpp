@@ -14,10 +14,10 @@ namespace metagroup {
 
 /// The state of the two records of a member: only Match::ok can be subtracted.
 enum class Match {
-    ok,       ///< records of the same events on the same CPU
-    joined,   ///< the member is not in the older snapshot
-    changed,  ///< its CPU, read format, number of events or identifiers differ
-    unread,   ///< one of the records has no payload
+    ok,          ///< records of the same events on the same CPU
+    added,       ///< the member is not in the older snapshot
+    changed,     ///< its CPU, read format, number of events or identifiers differ
+    no_payload,  ///< one of the records has no payload
 };
 
 /// The counts of one member between two snapshots. A view: valid while both snapshots are.
@@ -30,7 +30,7 @@ class METAGROUP_API MemberDelta {
     /// True if the events of a member of a set were opened anew in between: its CPU was offline for
     /// a time, which is in neither counts nor times. (Or PERF_METAGROUP_IOC_SET_EVENTS has replaced
     /// them; then identifiers, if the read format has them, make it Match::changed.)
-    [[nodiscard]] bool gap() const noexcept {
+    [[nodiscard]] bool reopened() const noexcept {
         return match_ == Match::ok &&
                MemberView::generation_before(older_, newer_.record_.header) != newer_.generation();
     }
@@ -39,7 +39,7 @@ class METAGROUP_API MemberDelta {
     /// counts nor times.
     [[nodiscard]] std::optional<std::uint64_t> offline_ns() const noexcept {
         if (match_ != Match::ok) return std::nullopt;
-        if (!gap() && newer_.status() != Status::offline) return 0;
+        if (!reopened() && newer_.status() != Status::offline) return 0;
         return disabled_ns();
     }
     /// Nanoseconds between the two readings of this member.
@@ -96,7 +96,7 @@ class METAGROUP_API MemberDelta {
     MemberView newer_;
     const std::byte* older_ = nullptr;  // its payload: of the same layout if it is Match::ok
     std::uint64_t older_time_ = 0;
-    Match match_ = Match::joined;
+    Match match_ = Match::added;
 };
 
 /// The counts of all members of the newer of two snapshots since the older. A view of both.

@@ -138,10 +138,10 @@ class METAGROUP_API Device {
     /// Replaces the events of a member of a set, so of one CPU, all or none. The member keeps its
     /// number, place and read format, and is started or stopped as before. Its counts and times
     /// begin at 0, its identifiers are new, and its payload has as many values as there are events
-    /// now: Match::changed, or MemberDelta::gap(). Both the old and the new events need counters
-    /// for a moment, and the CPU has to be online. Needs CAP_SYS_ADMIN.
-    /// \throws Error as open_set() and events(); names the event. The member keeps its events then.
-    /// \throws std::invalid_argument if there is no event.
+    /// now: Match::changed, or MemberDelta::reopened(). Both the old and the new events need
+    /// counters for a moment, and the CPU has to be online. Needs CAP_SYS_ADMIN. \throws Error as
+    /// open_set() and events(); names the event. The member keeps its events then. \throws
+    /// std::invalid_argument if there is no event.
     void set_events(std::uint32_t member, std::span<const EventSpec> events);
     /// The same without privilege, by descriptors as those of open_set().
     void set_events(std::uint32_t member, std::span<const int> templates);

@@ -40,15 +40,15 @@ class METAGROUP_API LiveGroup {
     [[nodiscard]] CpuList offline() const;
 
     /// If a CPU of offline() is online, opens all groups again, on those CPUs of the options that
-    /// are online, and makes a sweep; of sets, finds out the problem() that the module has. Events
-    /// between the last sweep and this one are in no delta(). Allocates nothing if no CPU is
+    /// are online, and makes a sweep; of sets, finds out the reopen_error() that the module has.
+    /// Events between the last sweep and this one are in no delta(). Allocates nothing if no CPU is
     /// offline. \return true if group() is another one, with other members, that counts from 0.
     bool reopen();
     /// The error of the last reopen() as a text, which names the remedy; empty if there was none.
     /// If the groups cannot be opened the old ones go on counting, and the next reopen() tries
     /// again.
-    [[nodiscard]] const std::string& problem() const& noexcept { return problem_; }
-    [[nodiscard]] std::string problem() && { return std::move(problem_); }
+    [[nodiscard]] const std::string& reopen_error() const& noexcept { return reopen_error_; }
+    [[nodiscard]] std::string reopen_error() && { return std::move(reopen_error_); }
 
     /// The members, groups and backend.
     [[nodiscard]] const MetaGroup& group() const& noexcept { return group_; }
@@ -66,7 +66,7 @@ class METAGROUP_API LiveGroup {
     CpuList opened_;  // the CPUs of group_
     Snapshot older_;
     Snapshot newer_;
-    std::string problem_;
+    std::string reopen_error_;
 };
 
 }  // namespace metagroup

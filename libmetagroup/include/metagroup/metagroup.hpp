@@ -39,15 +39,15 @@ enum class Backend {
     per_fd,     ///< one read(2) per leader; needs no module
 };
 
-/// `automatic`, `module` or `per_fd`.
+/// `automatic`, `module` or `per-fd`.
 METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 
 /// The source of the counts. Snapshots are the same, but the events of a set are pinned, each by
 /// itself: they are never multiplexed, and others cannot have their counters. They need neither
 /// descriptors nor a sweep that was interrupted, share counters with other sets that count the
 /// same, have identifiers of the module's own, and go on when a CPU that was offline is back:
-/// MemberDelta::gap().
-enum class Origin {
+/// MemberDelta::reopened().
+enum class EventOrigin {
     automatic,  ///< `groups`, unless Options::follow or Options::set asks for another
     groups,     ///< event groups of perf_event_open(2), which may take turns on the PMU
     set,        ///< events that the module has opened; needs Backend::module
@@ -55,7 +55,7 @@ enum class Origin {
 };
 
 /// `automatic`, `groups`, `set` or `name`.
-METAGROUP_API std::string_view to_string(Origin origin) noexcept;
+METAGROUP_API std::string_view to_string(EventOrigin origin) noexcept;
 
 /// Event groups on many CPUs. Move-only. One thread at a time may use it.
 class METAGROUP_API MetaGroup {
@@ -73,7 +73,7 @@ class METAGROUP_API MetaGroup {
         Backend backend = Backend::automatic;
         /// `automatic` pins no counters unless `follow` is set, and then falls back to groups if a
         /// PMU has too few.
-        Origin origin = Origin::automatic;
+        EventOrigin origin = EventOrigin::automatic;
         /// Join this published set. Groups, CPUs and read format are its own, and must not be
         /// given; nor can it be limited to a cgroup.
         std::string set{};
@@ -135,14 +135,15 @@ class METAGROUP_API MetaGroup {
     /// The reason for this backend as a text, for example the error of Backend::module.
     [[nodiscard]] const std::string& backend_reason() const& noexcept;
     [[nodiscard]] std::string backend_reason() &&;
-    /// The origin in use, never Origin::automatic, and the reason as a text.
-    [[nodiscard]] Origin origin() const noexcept;
+    /// The origin in use, never EventOrigin::automatic, and the reason as a text.
+    [[nodiscard]] EventOrigin origin() const noexcept;
     [[nodiscard]] const std::string& origin_reason() const& noexcept;
     [[nodiscard]] std::string origin_reason() &&;
     /// The CPUs of the options, or those of the set that was joined.
     [[nodiscard]] const CpuList& cpus() const& noexcept;
     const CpuList& cpus() const&& = delete;
-    /// Device::publish() of a meta-group of Origin::set. Its name keeps its events when this ends.
+    /// Device::publish() of a meta-group of EventOrigin::set. Its name keeps its events when this
+    /// ends.
     void publish(const std::string& name, unsigned mode = 0440,
                  std::optional<std::uint32_t> gid = std::nullopt);
     /// Why the events of a followed member could not be opened anew, as a text; empty if they

@@ -54,7 +54,7 @@ class METAGROUP_API MemberView {
     [[nodiscard]] int cpu() const noexcept { return static_cast<int>(record_.cpu); }
     [[nodiscard]] Status status() const noexcept { return Status{record_.status}; }
     /// When the member was read: CLOCK_MONOTONIC in nanoseconds, taken on its CPU if it was
-    /// running. The per_fd backend takes it on the reader's CPU after each read.
+    /// running. The per-fd backend takes it on the reader's CPU after each read.
     [[nodiscard]] std::uint64_t time_ns() const noexcept { return record_.time; }
     [[nodiscard]] std::uint64_t read_format() const noexcept { return record_.read_format; }
     /// How often the events of a member of a set have been opened anew, for example because its CPU

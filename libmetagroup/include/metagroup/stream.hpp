@@ -176,7 +176,7 @@ class METAGROUP_API Stream {
     [[nodiscard]] std::vector<RecordedEvent> events() const;
     /// For programs that wait for other descriptors, too: when one of these is ready, wait() has a
     /// reason to return.
-    [[nodiscard]] std::span<const pollfd> polled() const noexcept;
+    [[nodiscard]] std::span<const pollfd> poll_fds() const noexcept;
 
     /// Gives the space of what read() returned back to the CPUs, earlier than the next call.
     void release() noexcept;

@@ -330,8 +330,8 @@ void Stat::show_deadlines() {
 // Groups do not count a CPU that went offline from then on, even if it is back. Those of several
 // events lose their counts, single events keep them.
 void Stat::report_lost_cpus() {
-    group_.read(last_);  // the per_fd backend may show it one sweep late
-    if (group_.origin() != metagroup::Origin::groups) return report_offline_time();
+    group_.read(last_);  // the per-fd backend may show it one sweep late
+    if (group_.origin() != metagroup::EventOrigin::groups) return report_offline_time();
     const Delta whole(first_, now_);
     std::set<int> lost;
     bool counted = true;
