@@ -79,7 +79,7 @@ class Recorder : public Method {
             fail(EIO, kFile);
         const metagroup::Records records(bytes);
         unsigned found = 0;
-        records.each([&](std::uint32_t type, auto) { found += type == PERF_RECORD_SAMPLE; });
+        records.for_each([&](std::uint32_t type, auto) { found += type == PERF_RECORD_SAMPLE; });
         position_ += records.bytes().size();
         return static_cast<double>(found) / static_cast<double>(cpus_);
     }

@@ -218,7 +218,7 @@ class LibraryStream : public Method {
           group_(metagroup::MetaGroup::open({.groups = subject.specs(),
                                              .cpus = subject.cpus(),
                                              .backend = metagroup::Backend::module,
-                                             .origin = metagroup::Origin::groups,
+                                             .origin = metagroup::EventOrigin::groups,
                                              .start_disabled = true})) {
         options_.period = subject.period();
         options_.watermark =

@@ -125,7 +125,7 @@ const EventSpec* event_of(const metagroup_group& of, std::size_t member, std::si
 }
 
 template <class Value>
-int give(const std::optional<Value>& value, Value* to) noexcept {
+int store_or_enodata(const std::optional<Value>& value, Value* to) noexcept {
     if (!value) return no_data();
     *to = *value;
     return 0;
@@ -287,21 +287,25 @@ uint64_t metagroup_snapshot_get_time_ns(const metagroup_snapshot* snapshot, size
 int metagroup_snapshot_get_count(const metagroup_snapshot* snapshot, size_t record, size_t event,
                                  uint64_t* count) {
     const auto found = record_of(*snapshot, record);
-    return found ? give(found->raw(event), count) : no_record();
+    return found ? store_or_enodata(found->raw(event), count) : no_record();
 }
 
 int metagroup_snapshot_get_times(const metagroup_snapshot* snapshot, size_t record,
                                  uint64_t* enabled, uint64_t* running) {
     const auto found = record_of(*snapshot, record);
     if (!found) return no_record();
-    return give(found->time_enabled(), enabled) || give(found->time_running(), running) ? -1 : 0;
+    return store_or_enodata(found->time_enabled(), enabled) ||
+                   store_or_enodata(found->time_running(), running)
+               ? -1
+               : 0;
 }
 
 int metagroup_snapshot_get_difference(const metagroup_snapshot* older,
                                       const metagroup_snapshot* newer, size_t record, size_t event,
                                       double* count) {
     if (record >= newer->snapshot.size()) return no_record();
-    return give(metagroup::Delta(older->snapshot, newer->snapshot)[record].scaled(event), count);
+    return store_or_enodata(
+        metagroup::Delta(older->snapshot, newer->snapshot)[record].scaled(event), count);
 }
 
 metagroup_stream* metagroup_stream_start(metagroup_group* group, uint64_t period_ns,
@@ -364,5 +368,5 @@ uint64_t metagroup_stream_get_lost(const metagroup_stream* stream, size_t deadli
 int metagroup_stream_get_count(const metagroup_stream* stream, size_t deadline, size_t sample,
                                size_t event, uint64_t* count) {
     const Sample* found = sample_of(*stream, deadline, sample);
-    return found ? give(found->raw(event), count) : no_record();
+    return found ? store_or_enodata(found->raw(event), count) : no_record();
 }

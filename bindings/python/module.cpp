@@ -194,7 +194,7 @@ class Group {
     static Backend backend_named(const std::string& name) {
         for (const Backend backend : {Backend::automatic, Backend::module, Backend::per_fd})
             if (to_string(backend) == name) return backend;
-        throw std::invalid_argument("unknown backend '" + name + "': automatic, module or per_fd");
+        throw std::invalid_argument("unknown backend '" + name + "': automatic, module or per-fd");
     }
 
     bool of_cgroup_;

@@ -39,12 +39,12 @@ struct SamplerSubject {
 };
 
 /// Maps the identifier in a record to its member.
-struct Origin {
+struct SampleSource {
     std::uint64_t id = 0;
     std::size_t index = 0;          ///< of the member
     std::uint64_t read_format = 0;  ///< of the payload
     bool seen = false;              ///< had a record since follow_members()
-    Origin* next = nullptr;         ///< the origin of the record after its last one
+    SampleSource* next = nullptr;   ///< the source of the record after its last one
 };
 
 /// Samples until it is stopped or destroyed.
@@ -63,9 +63,9 @@ class Sampler {
     virtual void follow_members() {}
 
     std::deque<Ring> rings{};  ///< a deque: their addresses are stable
-    std::vector<Origin> origins{};
+    std::vector<SampleSource> sources{};
     std::vector<RecordedEvent> events{};  ///< of the samples
-    std::vector<pollfd> polled{};
+    std::vector<pollfd> poll_fds{};
     std::uint64_t first = 0;   ///< the first deadline
     std::uint32_t hidden = 0;  ///< values in a payload before those of the group
     bool common = false;       ///< all rings have the same deadlines: multiples of the period

@@ -22,11 +22,11 @@ DeadlineReader::DeadlineReader(Sampler& sampler, std::uint64_t period)
     : sampler_(sampler),
       period_(period),
       // At least a loss and a sample of each member.
-      room_(std::max<std::size_t>(512, 2 * sampler.origins.size())) {
-    std::ranges::sort(sampler_.origins, {}, &Origin::id);
+      batch_limit_(std::max<std::size_t>(512, 2 * sampler.sources.size())) {
+    std::ranges::sort(sampler_.sources, {}, &SampleSource::id);
     add_lanes();
-    samples_.resize(room_ + 2 * sampler_.origins.size(), Sample());
-    deadlines_.reserve(room_ + 1);
+    samples_.resize(batch_limit_ + 2 * sampler_.sources.size(), Sample());
+    deadlines_.reserve(batch_limit_ + 1);
 }
 
 // Adds a lane for each new ring.
@@ -39,8 +39,8 @@ void DeadlineReader::add_lanes() {
 }
 
 // Determines the deadline of a new front.
-inline void DeadlineReader::look_at(Lane& lane) {
-    if (!sampler_.common) return look_at_own(lane);
+inline void DeadlineReader::load_front(Lane& lane) {
+    if (!sampler_.common) return load_own_front(lane);
     const RingRecord* const front = lane.ring->front();
     if (front == nullptr) return;
     // The next deadline, unless there is a gap.
@@ -51,7 +51,7 @@ inline void DeadlineReader::look_at(Lane& lane) {
 }
 
 // The kernel reports only some losses of a per-member timer; OwnTimer finds all.
-void DeadlineReader::look_at_own(Lane& lane) {
+void DeadlineReader::load_own_front(Lane& lane) {
     while (lane.ring->front() != nullptr && lane.ring->front()->lost > 0)
         lane.ring->pop();
     const RingRecord* const front = lane.ring->front();
@@ -62,26 +62,26 @@ void DeadlineReader::look_at_own(Lane& lane) {
     lane.deadline = std::min(deadline, none - 1);
 }
 
-Origin& DeadlineReader::find_origin(const RingRecord& record) const {
-    const auto found = std::ranges::lower_bound(sampler_.origins, record.id, {}, &Origin::id);
-    if (found == sampler_.origins.end() || found->id != record.id)
+SampleSource& DeadlineReader::find_source(const RingRecord& record) const {
+    const auto found = std::ranges::lower_bound(sampler_.sources, record.id, {}, &SampleSource::id);
+    if (found == sampler_.sources.end() || found->id != record.id)
         refuse(record, detail::format("no member has the identifier {}", record.id));
     return *found;
 }
 
 // The members of a CPU always have the same order.
-inline Origin& DeadlineReader::next_origin(Lane& lane, const RingRecord& record) const {
-    Origin*& next = lane.last->next;
-    if (next == nullptr || next->id != record.id) next = &find_origin(record);
+inline SampleSource& DeadlineReader::next_source(Lane& lane, const RingRecord& record) const {
+    SampleSource*& next = lane.last->next;
+    if (next == nullptr || next->id != record.id) next = &find_source(record);
     next->seen = true;
     return *(lane.last = next);
 }
 
 // Appends a sample, reusing one of an earlier read().
-inline Sample& DeadlineReader::add(const Origin& origin, const RingRecord& record) {
+inline Sample& DeadlineReader::add(const SampleSource& source, const RingRecord& record) {
     if (size_ == samples_.size()) samples_.push_back(Sample());
     Sample& sample = samples_[size_++];
-    sample.index_ = origin.index;
+    sample.index_ = source.index;
     sample.cpu_ = record.cpu;
     sample.hidden_ = sampler_.hidden;
     sample.time_ = record.time;
@@ -90,8 +90,9 @@ inline Sample& DeadlineReader::add(const Origin& origin, const RingRecord& recor
     return sample;
 }
 
-void DeadlineReader::add_loss(const Origin& origin, const RingRecord& record, std::uint64_t lost) {
-    Sample& sample = add(origin, record);
+void DeadlineReader::add_loss(const SampleSource& source, const RingRecord& record,
+                              std::uint64_t lost) {
+    Sample& sample = add(source, record);
     sample.lost_ = lost;
     sample.bytes_ = {};
     sample.payload_.reset();
@@ -100,14 +101,14 @@ void DeadlineReader::add_loss(const Origin& origin, const RingRecord& record, st
 // Also adds the preceding deadlines without a sample that nothing else reports.
 inline void DeadlineReader::add_front(Lane& lane) {
     const RingRecord& front = *lane.ring->front();
-    const Origin& origin = next_origin(lane, front);
-    if (lane.lost > 0) add_loss(origin, front, lane.lost);
-    if (front.lost > 0) return add_loss(origin, front, front.lost);
-    std::optional<Payload>& payload = add(origin, front).payload_;
-    payload = Payload::parse(front.payload, origin.read_format);
+    const SampleSource& source = next_source(lane, front);
+    if (lane.lost > 0) add_loss(source, front, lane.lost);
+    if (front.lost > 0) return add_loss(source, front, front.lost);
+    std::optional<Payload>& payload = add(source, front).payload_;
+    payload = Payload::parse(front.payload, source.read_format);
     if (!payload || payload->nr() < sampler_.hidden)
         refuse(front, detail::format("its {} bytes are not a payload of read format {:#x}",
-                                     front.payload.size(), origin.read_format));
+                                     front.payload.size(), source.read_format));
 }
 
 DeadlineReader::Fronts DeadlineReader::take(std::uint64_t time) {
@@ -121,7 +122,7 @@ DeadlineReader::Fronts DeadlineReader::take(std::uint64_t time) {
             add_front(lane);
             lane.deadline = none;  // even if the next record is rejected
             lane.ring->pop();
-            look_at(lane);
+            load_front(lane);
         }
         fronts.add(lane);
     }
@@ -144,14 +145,14 @@ std::span<const Deadline> DeadlineReader::read(std::uint64_t expired) {
     Fronts fronts;
     for (Lane& lane : lanes_) {
         lane.ring->update();
-        if (lane.deadline == none) look_at(lane);
+        if (lane.deadline == none) load_front(lane);
         fronts.add(lane);
     }
     while (fronts.oldest != none) {
         // After the deadlines already returned, to keep the order.
         const std::uint64_t time = std::max(fronts.oldest, earliest_);
         held_ = !fronts.complete && time > expired && !is_half_full();
-        more_ = !held_ && size_ >= room_;
+        more_ = !held_ && size_ >= batch_limit_;
         if (held_ || more_) break;
         fronts = take(time);
     }

@@ -35,7 +35,7 @@ class DeadlineReader {
     struct Lane {
         Ring* ring = nullptr;
         std::uint64_t deadline = none;  // of the front; `none` without a front
-        Origin* last = nullptr;         // of the record before it
+        SampleSource* last = nullptr;   // of the record before it
         OwnTimer timer;                 // unless the deadlines are common
         std::uint64_t lost = 0;         // deadlines before the front, as found by `timer`
         std::uint64_t due = 0;          // deadline after the front's
@@ -51,23 +51,23 @@ class DeadlineReader {
     };
 
     void add_lanes();
-    void look_at(Lane& lane);
-    void look_at_own(Lane& lane);
+    void load_front(Lane& lane);
+    void load_own_front(Lane& lane);
     Fronts take(std::uint64_t deadline);
     void add_front(Lane& lane);
-    void add_loss(const Origin& origin, const RingRecord& record, std::uint64_t lost);
-    Sample& add(const Origin& origin, const RingRecord& record);
-    Origin& next_origin(Lane& lane, const RingRecord& record) const;
-    [[nodiscard]] Origin& find_origin(const RingRecord& record) const;
+    void add_loss(const SampleSource& source, const RingRecord& record, std::uint64_t lost);
+    Sample& add(const SampleSource& source, const RingRecord& record);
+    SampleSource& next_source(Lane& lane, const RingRecord& record) const;
+    [[nodiscard]] SampleSource& find_source(const RingRecord& record) const;
     [[nodiscard]] bool is_half_full() const noexcept;
 
     Sampler& sampler_;
     std::uint64_t period_;
     std::uint64_t earliest_ = 0;  // next deadline that can be returned
-    std::size_t room_;            // samples returned by one read()
+    std::size_t batch_limit_;     // samples returned by one read()
     bool more_ = false;
     bool held_ = false;
-    Origin start_;  // before the first record
+    SampleSource start_;  // before the first record
     std::vector<Lane> lanes_;
     std::size_t size_ = 0;         // samples of the last read():
     std::vector<Sample> samples_;  // the first `size_` of these

@@ -29,7 +29,8 @@ inline Match MemberDelta::compare(const perf_metagroup_record& older,
         older.read_format == newer->format_ && bytes.size() == newer_.bytes_.size() &&
         (!newer->has(ReadFormat::group) || Payload::word(older_, 0) == newer->nr_);
     if (!same_layout)
-        return newer && Payload::parse(bytes, older.read_format) ? Match::changed : Match::unread;
+        return newer && Payload::parse(bytes, older.read_format) ? Match::changed
+                                                                 : Match::no_payload;
     const auto& layout = newer->layout();
     if (layout.id == 0) return Match::ok;
     const std::size_t end = layout.id + newer->nr_ * layout.stride;

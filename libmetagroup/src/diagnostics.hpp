@@ -78,7 +78,7 @@ struct Circumstances {
     std::string similar{};     ///< the remedy for an unknown set name
 };
 
-/// The error of a failed call; `failed` is Error::failed().
+/// The error of a failed call; `failed` is Error::operation().
 Error diagnose(Call call, int error, std::string failed, const Circumstances& circumstances = {});
 
 /// Throws diagnose().

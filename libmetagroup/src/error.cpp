@@ -35,7 +35,7 @@ Error::Error(Cause cause, int error, std::shared_ptr<const Texts> texts)
 const char* Error::what() const noexcept {
     return texts_->what.c_str();
 }
-const std::string& Error::failed() const& noexcept {
+const std::string& Error::operation() const& noexcept {
     return texts_->parts.failed;
 }
 const std::string& Error::reason() const& noexcept {
@@ -114,7 +114,8 @@ constexpr std::array rules = {
     Rule(open_event, {EACCES, EPERM}, no_perf_permission,
          "not permitted, although the process has CAP_PERFMON: a security module such as SELinux, "
          "or a seccomp filter, denies perf_event_open(2)",
-         "allow perf_event_open in its policy, or run the program outside the container", by_policy),
+         "allow perf_event_open in its policy, or run the program outside the container",
+         by_policy),
     Rule(open_event, {EACCES, EPERM}, no_perf_permission,
          "not permitted: kernel.perf_event_paranoid is {paranoid}",
          "give the process CAP_PERFMON (setcap cap_perfmon+ep PROGRAM and \"sysctl "

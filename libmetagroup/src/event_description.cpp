@@ -19,7 +19,7 @@ bool same_event(const perf_event_attr& a, const perf_event_attr& b) {
            a.config2 == b.config2;
 }
 
-std::string letters_of(const perf_event_attr& attr) {
+std::string modifier_string(const perf_event_attr& attr) {
     std::string letters;
     if (attr.exclude_user != 0 || attr.exclude_kernel != 0 || attr.exclude_hv != 0) {
         if (attr.exclude_user == 0) letters += 'u';
@@ -94,7 +94,7 @@ EventSpec describe_event(const perf_event_attr& attr, const SystemPaths& paths) 
     EventSpec spec = found ? std::move(*found) : EventSpec();
     if (!found) spec.name = detail::format("type={}/config={:#x}/", attr.type, attr.config);
     spec.attr = attr;
-    const std::string letters = letters_of(attr);
+    const std::string letters = modifier_string(attr);
     if (!letters.empty()) spec.name += (spec.name.ends_with('/') ? "" : ":") + letters;
     return spec;
 }

@@ -7,7 +7,7 @@
 namespace metagroup {
 
 LiveGroup LiveGroup::open(MetaGroup::Options options) {
-    if (options.origin == Origin::set) options.follow = true;
+    if (options.origin == EventOrigin::set) options.follow = true;
     // Pinned groups need the counters of the old groups, which reopen() closes first.
     options.start_disabled = true;
     LiveGroup live(std::move(options));
@@ -43,20 +43,20 @@ CpuList LiveGroup::offline() const {
 
 // The module itself reopens the events of sets soon after their CPU comes online.
 void LiveGroup::find_problem(const CpuList& online) {
-    for (std::size_t i = 0; i < newer_.size() && problem_.empty(); ++i)
+    for (std::size_t i = 0; i < newer_.size() && reopen_error_.empty(); ++i)
         if (newer_[i].status() == Status::offline && online.contains(group_.members()[i].cpu))
-            problem_ = group_.problem(i);
+            reopen_error_ = group_.problem(i);
 }
 
 bool LiveGroup::reopen() {
-    problem_.clear();
+    reopen_error_.clear();
     const CpuList gone = offline();
     if (gone.empty()) return false;
     bool replaced = false;
     try {
         const CpuList online = CpuList::online();
         if (gone.intersect(online).empty()) return false;
-        if (group_.origin() != Origin::groups) {
+        if (group_.origin() != EventOrigin::groups) {
             find_problem(online);
             return false;
         }
@@ -67,7 +67,7 @@ bool LiveGroup::reopen() {
         opened_ = std::move(*options.cpus);
         start();
     } catch (const std::exception& error) {
-        problem_ = error.what();
+        reopen_error_ = error.what();
     }
     return replaced;
 }

@@ -17,7 +17,7 @@ struct MetaGroup::State {
     std::vector<Member> members;
     CpuList cpus;
     std::string reason;
-    Origin origin = Origin::groups;
+    EventOrigin origin = EventOrigin::groups;
     std::string origin_reason = "requested";
     std::unique_ptr<detail::Reader> reader;
     // For streams.
@@ -80,7 +80,7 @@ std::vector<MetaGroup::Member> plan(std::span<const CpuList> places, const CpuLi
 
 // No value for Backend::per_fd.
 std::optional<Device> open_device(const MetaGroup::Options& options, std::string& reason) {
-    const bool of_module = options.origin == Origin::set || !options.set.empty();
+    const bool of_module = options.origin == EventOrigin::set || !options.set.empty();
     const bool needs_module =
         options.backend == Backend::module || options.mode != Mode{} || of_module;
     reason = "requested";
@@ -118,13 +118,13 @@ EventGroup open_group(const GroupSpec& spec, int cpu, std::uint64_t read_format,
 
 // A published set determines these options.
 void refuse_options_of_sets(const MetaGroup::Options& options) {
-    const char* const refused = !options.groups.empty()                      ? "groups"
-                                : options.cpus                               ? "cpus"
-                                : !options.cgroup.empty()                    ? "cgroup"
-                                : options.read_format != default_read_format ? "read_format"
-                                : options.origin == Origin::groups || options.origin == Origin::set
-                                    ? "origin"
-                                    : nullptr;
+    const char* const refused =
+        !options.groups.empty()                      ? "groups"
+        : options.cpus                               ? "cpus"
+        : !options.cgroup.empty()                    ? "cgroup"
+        : options.read_format != default_read_format ? "read_format"
+        : options.origin == EventOrigin::groups || options.origin == EventOrigin::set ? "origin"
+                                                                                      : nullptr;
     if (refused != nullptr)
         throw std::invalid_argument(
             detail::format("set \"{}\" cannot be joined with option \"{}\"", options.set, refused));
@@ -133,12 +133,12 @@ void refuse_options_of_sets(const MetaGroup::Options& options) {
 }  // namespace
 
 std::string_view to_string(Backend backend) noexcept {
-    static constexpr std::array<std::string_view, 3> names = {"automatic", "module", "per_fd"};
+    static constexpr std::array<std::string_view, 3> names = {"automatic", "module", "per-fd"};
     const auto number = static_cast<std::size_t>(backend);
     return number < names.size() ? names[number] : "unknown";
 }
 
-std::string_view to_string(Origin origin) noexcept {
+std::string_view to_string(EventOrigin origin) noexcept {
     static constexpr std::array<std::string_view, 4> names = {"automatic", "groups", "set", "name"};
     const auto number = static_cast<std::size_t>(origin);
     return number < names.size() ? names[number] : "unknown";
@@ -147,13 +147,13 @@ std::string_view to_string(Origin origin) noexcept {
 // \return false to open groups instead; they report errors in the events.
 bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const CpuList> places,
                                  const Options& options) {
-    if (options.origin == Origin::groups) return false;
-    const bool wanted = options.origin == Origin::set;
+    if (options.origin == EventOrigin::groups) return false;
+    const bool wanted = options.origin == EventOrigin::set;
     if (!wanted && !options.follow) {
         origin_reason = "sets pin counters and are opened only on request";
         return false;
     }
-    origin_reason = device ? detail::obstacle_to_sets(options, *device) : reason;
+    origin_reason = device ? detail::why_not_sets(options, *device) : reason;
     if (wanted && !origin_reason.empty())
         throw Error(Cause::unsupported_event, EOPNOTSUPP,
                     {"cannot open a set", origin_reason, "open event groups"});
@@ -166,7 +166,7 @@ bool MetaGroup::State::open_sets(std::optional<Device>& device, std::span<const 
         device = Device::open(options.device);  // a new meta-group, without the sets opened so far
         return false;
     }
-    origin = Origin::set;
+    origin = EventOrigin::set;
     origin_reason = wanted ? "requested" : "a set follows CPUs that come online";
     use(std::move(*device), options);
     return true;
@@ -202,7 +202,7 @@ void MetaGroup::State::join(Device device, const Options& options) {
     groups = std::move(joined.groups);
     members = std::move(joined.members);
     read_format = joined.read_format;
-    origin = Origin::name;
+    origin = EventOrigin::name;
     std::set<int> numbers;
     for (const Member& member : members)
         numbers.insert(member.cpu);
@@ -217,8 +217,8 @@ MetaGroup MetaGroup::open(const Options& options) {
         state->join(std::move(*open_device(options, state->reason)), options);
         return MetaGroup(std::move(state));
     }
-    if (options.origin == Origin::name)
-        throw std::invalid_argument("Origin::name requires the name of a set");
+    if (options.origin == EventOrigin::name)
+        throw std::invalid_argument("EventOrigin::name requires the name of a set");
     if (options.groups.empty())
         throw std::invalid_argument("a meta-group needs at least one event group");
     if (options.cpus && options.cpus->empty())
@@ -268,7 +268,7 @@ const std::string& MetaGroup::backend_reason() const& noexcept {
 std::string MetaGroup::backend_reason() && {
     return std::move(state_->reason);
 }
-Origin MetaGroup::origin() const noexcept {
+EventOrigin MetaGroup::origin() const noexcept {
     return state_->origin;
 }
 const std::string& MetaGroup::origin_reason() const& noexcept {
@@ -285,7 +285,7 @@ void MetaGroup::publish(const std::string& name, unsigned mode, std::optional<st
 }
 std::string MetaGroup::problem(std::size_t i) const {
     const std::span<const EventSpec> its = events(i);
-    if (state_->origin == Origin::groups) return {};
+    if (state_->origin == EventOrigin::groups) return {};
     const MemberInfo info = state_->reader->member(state_->members[i].number);
     if (info.error == 0) return {};
     const bool by_perf = info.reason == PERF_METAGROUP_REASON_REFUSED;

@@ -42,14 +42,14 @@ class ModuleSampler final : public Sampler {
         running = true;
         first = stream_.first;
         common = true;
-        polled.push_back({device_.fd(), 0, 0});
+        poll_fds.push_back({device_.fd(), 0, 0});
         describe(subject.groups);
         std::set<int> cpus;  // not from the subject: uncore events may have been moved
         for (std::size_t i = 0; i < subject.members.size(); ++i) {
             const MemberInfo info = device_.member(subject.members[i].number);
             numbers_.push_back(info.member);
             if (info.ids.empty()) continue;  // its CPU is gone
-            origins.push_back({info.ids.front(), i, info.read_format});
+            sources.push_back({info.ids.front(), i, info.read_format});
             add_ids(subject.members[i].group, info.ids);
             cpus.insert(info.cpu);
         }
@@ -59,8 +59,8 @@ class ModuleSampler final : public Sampler {
 
     std::uint64_t stop() override {
         // Rings that are not mapped are freed with the stream.
-        for (Origin& origin : origins)
-            origin.seen = false;
+        for (SampleSource& source : sources)
+            source.seen = false;
         follow_members();
         running = false;
         return device_.stop_stream();
@@ -68,11 +68,11 @@ class ModuleSampler final : public Sampler {
 
     // The module creates a ring for the new CPU within about 10 ms.
     void follow_members() override {
-        for (Origin& origin : origins) {
-            if (std::exchange(origin.seen, false)) continue;
+        for (SampleSource& source : sources) {
+            if (std::exchange(source.seen, false)) continue;
             perf_metagroup_member member{};
             member.size = sizeof(member);
-            member.member = numbers_[origin.index];
+            member.member = numbers_[source.index];
             // Fails for a detached member, which has no records. Does not allocate.
             if (uninterrupted([&] {
                     return ::ioctl(device_.fd(), PERF_METAGROUP_IOC_GET_MEMBER, &member);

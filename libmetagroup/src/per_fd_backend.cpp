@@ -96,9 +96,9 @@ class PerFdSampler final : public Sampler {
             throw_error(Call::start_stream, ENOSPC, "cannot start a stream",
                         {.bytes = options.ring_size});
         const std::vector<std::uint64_t> ids = group.ids();
-        origins.push_back({ids.front(), index, group.read_format()});
+        sources.push_back({ids.front(), index, group.read_format()});
         add_ids(which, ids);
-        polled.push_back({leader, 0, 0});
+        poll_fds.push_back({leader, 0, 0});
         const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
         rings.emplace_back(leader, 0, page + options.ring_size,
                            options.overwrite ? Ring::Order::backward : Ring::Order::forward,

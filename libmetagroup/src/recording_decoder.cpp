@@ -191,11 +191,12 @@ std::optional<RecordedEntry> RecordDecoder::decode_lost(Fields fields) {
     const auto writer = find(fields.take<std::uint64_t>());
     const auto lost = fields.take<std::uint64_t>();
     if (!writer || fields.left() == 0) return std::nullopt;  // no sample_id_all
-    const Origin origin = take_origin(fields, layout_.events[*writer].attr.sample_type);
-    reported_[origin.cpu] += lost;
+    const SampleId id_of_sample = take_sample_id(fields, layout_.events[*writer].attr.sample_type);
+    reported_[id_of_sample.cpu] += lost;
     const auto event = sampled_beside(*writer);
     if (!event) return std::nullopt;
-    return RecordedEntry{RecordedEntry::Kind::lost, origin.time, origin.cpu, *event, lost, {}};
+    return RecordedEntry{
+        RecordedEntry::Kind::lost, id_of_sample.time, id_of_sample.cpu, *event, lost, {}};
 }
 
 std::optional<RecordedEntry> RecordDecoder::decode_lost_samples(Fields fields) {
@@ -206,10 +207,11 @@ std::optional<RecordedEntry> RecordDecoder::decode_lost_samples(Fields fields) {
     const auto id = last.take<std::uint64_t>();
     const auto event = find(id);
     if (!event || !has_counts(layout_.events[*event])) return std::nullopt;
-    const Origin origin = take_origin(fields, layout_.events[*event].attr.sample_type);
-    if (origin.time == 0) return total_lost(id, lost);
-    if (has_timer(*event)) timer_of(*event, origin.cpu).report(lost);
-    return RecordedEntry{RecordedEntry::Kind::lost, origin.time, origin.cpu, *event, lost, {}};
+    const SampleId id_of_sample = take_sample_id(fields, layout_.events[*event].attr.sample_type);
+    if (id_of_sample.time == 0) return total_lost(id, lost);
+    if (has_timer(*event)) timer_of(*event, id_of_sample.cpu).report(lost);
+    return RecordedEntry{
+        RecordedEntry::Kind::lost, id_of_sample.time, id_of_sample.cpu, *event, lost, {}};
 }
 
 // On exit, perf record writes how many samples each event has lost, without time or CPU. The rings
@@ -225,19 +227,19 @@ std::optional<RecordedEntry> RecordDecoder::total_lost(std::uint64_t id, std::ui
     return RecordedEntry{RecordedEntry::Kind::lost, newest_, cpu->second, event, lost - known, {}};
 }
 
-RecordDecoder::Origin RecordDecoder::take_origin(Fields& fields, std::uint64_t type) {
+RecordDecoder::SampleId RecordDecoder::take_sample_id(Fields& fields, std::uint64_t type) {
     const auto skip = [&](std::uint64_t bit) {
         if ((type & bit) != 0) fields.take(sizeof(std::uint64_t));
     };
-    Origin origin;
+    SampleId id_of_sample;
     skip(PERF_SAMPLE_TID);
-    if ((type & PERF_SAMPLE_TIME) != 0) origin.time = fields.take<std::uint64_t>();
+    if ((type & PERF_SAMPLE_TIME) != 0) id_of_sample.time = fields.take<std::uint64_t>();
     skip(PERF_SAMPLE_ID);
     skip(PERF_SAMPLE_STREAM_ID);
     const auto cpu = (type & PERF_SAMPLE_CPU) != 0 ? fields.take<std::uint32_t>() : UINT32_MAX;
     if (cpu > kMaxCpu) fields.refuse(detail::format("CPU {}", cpu));
-    origin.cpu = static_cast<int>(cpu);
-    return origin;
+    id_of_sample.cpu = static_cast<int>(cpu);
+    return id_of_sample;
 }
 
 // The next event that writes reports the loss, possibly one without counts. The losses of timers

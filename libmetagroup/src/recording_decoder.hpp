@@ -41,7 +41,7 @@ class RecordDecoder {
     [[nodiscard]] std::vector<std::string> remarks() const;
 
   private:
-    struct Origin {
+    struct SampleId {
         std::uint64_t time = 0;
         int cpu = -1;
     };
@@ -56,7 +56,7 @@ class RecordDecoder {
     std::optional<RecordedEntry> decode_lost(Fields fields);
     std::optional<RecordedEntry> decode_lost_samples(Fields fields);
     std::optional<RecordedEntry> total_lost(std::uint64_t id, std::uint64_t lost);
-    static Origin take_origin(Fields& fields, std::uint64_t type);
+    static SampleId take_sample_id(Fields& fields, std::uint64_t type);
     /// The event whose samples are missing if the ring of `event` was full.
     [[nodiscard]] std::optional<std::size_t> sampled_beside(std::size_t event) const;
     OwnTimer& timer_of(std::size_t event, int cpu);

@@ -28,7 +28,7 @@ bool same_events(std::span<const perf_event_attr> a, std::span<const perf_event_
 
 }  // namespace
 
-std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device) {
+std::string why_not_sets(const MetaGroup::Options& options, const Device& device) {
     if ((device.info().features & PERF_METAGROUP_FEATURE_SET) == 0)
         return "the module does not support sets";
     if (!options.cgroup.empty()) return "sets cannot be limited to a cgroup";

@@ -11,7 +11,7 @@
 namespace metagroup::detail {
 
 /// The reason why the groups cannot be sets; empty if the module may be able to open them.
-std::string obstacle_to_sets(const MetaGroup::Options& options, const Device& device);
+std::string why_not_sets(const MetaGroup::Options& options, const Device& device);
 
 /// Opens a set for each group, on the CPUs at the same index in `cpus`. If all of these are online,
 /// it follows them even without Options::follow, which only affects the error for an offline CPU.

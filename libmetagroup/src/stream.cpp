@@ -57,7 +57,7 @@ struct Stream::State {
     State(std::shared_ptr<detail::Sampler> started, const detail::SamplerOptions& with)
         : options(with), sampler(std::move(started)), reader(*sampler, with.period) {
         // Overwritten rings have no watermark; the end of the stream is always reported.
-        for (pollfd& one : sampler->polled)
+        for (pollfd& one : sampler->poll_fds)
             one.events = with.overwrite ? 0 : POLLIN;
     }
 
@@ -88,7 +88,7 @@ Stream::~Stream() = default;
 Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
     release();
     if (state_->reader.has_more()) return Wake::data;
-    auto& polled = state_->sampler->polled;
+    auto& poll_fds = state_->sampler->poll_fds;
     const std::uint64_t begin = detail::monotonic_ns();
     // Samples that are held back can keep a ring above its watermark, which makes poll(2) return
     // immediately each time.
@@ -104,20 +104,20 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
             const std::int64_t ns = std::max<std::int64_t>(timeout.count() - passed, 0);
             left = {ns / 1'000'000'000, ns % 1'000'000'000};
         }
-        const int ready =
-            ::ppoll(polled.data(), polled.size(), timeout.count() < 0 ? nullptr : &left, nullptr);
+        const int ready = ::ppoll(poll_fds.data(), poll_fds.size(),
+                                  timeout.count() < 0 ? nullptr : &left, nullptr);
         if (ready == 0) return Wake::timeout;
         if (ready < 0) {
             if (errno == EINTR) continue;
             detail::throw_error(detail::Call::use_device, errno, "cannot wait for the stream");
         }
         bool data = false;
-        for (pollfd& one : polled) {
+        for (pollfd& one : poll_fds) {
             data = data || (one.revents & POLLIN) != 0;
             // Do not poll an event that has ended.
             if ((one.revents & ~POLLIN) != 0) one.fd = -1;
         }
-        if (std::ranges::all_of(polled, [](const pollfd& one) { return one.fd < 0; }))
+        if (std::ranges::all_of(poll_fds, [](const pollfd& one) { return one.fd < 0; }))
             state_->sampler->running = false;
         else if (data)
             return Wake::data;
@@ -155,8 +155,8 @@ std::vector<RecordedEvent> Stream::events() const {
     return events;
 }
 
-std::span<const pollfd> Stream::polled() const noexcept {
-    return state_->sampler->polled;
+std::span<const pollfd> Stream::poll_fds() const noexcept {
+    return state_->sampler->poll_fds;
 }
 
 void Stream::release() noexcept {

@@ -80,14 +80,14 @@ for _ in range(5):
 class Interrupts(unittest.TestCase):
     """Ctrl-C while a system call waits."""
 
-    @unittest.skipUnless("SLOW_CALLS" in os.environ, "slow calls are for the backend per_fd")
+    @unittest.skipUnless("SLOW_CALLS" in os.environ, "slow calls are for the backend per-fd")
     def test_it_ends(self):
         for name, call in (("open", "open_group()"), ("read", "group.read()"),
                            ("a wait for another thread", "wait_for_thread()")):
             with self.subTest(name):
                 done = subprocess.run(
                     [sys.executable, "-c", SCRIPT + INTERRUPTED.replace("CALL", call), EVENTS,
-                     "per_fd"],
+                     "per-fd"],
                     env=os.environ | {"LD_PRELOAD": os.environ["SLOW_CALLS"]},
                     capture_output=True, text=True, timeout=60, check=False)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))

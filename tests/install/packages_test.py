@@ -95,7 +95,7 @@ class PackagesTest(unittest.TestCase):
     def test_the_tool_counts(self) -> None:
         self.installed("libmetagroup1", "metagroup")
         self.assertEqual(ROOT.run("metagroup", "--version").strip(), VERSION)
-        counted = ROOT.run("metagroup", "stat", "-e", "cpu-clock", "--backend", "perfd", "--",
+        counted = ROOT.run("metagroup", "stat", "-e", "cpu-clock", "--backend", "per-fd", "--",
                            "true")
         self.assertIn("CPUs utilized", counted)
         self.check_owned("metagroup")
@@ -145,7 +145,7 @@ class PackagesTest(unittest.TestCase):
         self.installed("libmetagroup1", "python3-metagroup")
         self.check_owned("python3-metagroup")
         counted = ROOT.run("python3", "-c", "import metagroup; print(metagroup.MetaGroup("
-                           "'cpu-clock', backend='per_fd', cpus='0').read().counts().shape)")
+                           "'cpu-clock', backend='per-fd', cpus='0').read().counts().shape)")
         self.assertEqual(counted, "(1, 1)\n")
 
     def test_dkms_builds_the_module_as_it_is_installed(self) -> None:

@@ -59,7 +59,7 @@ class WheelTest(unittest.TestCase):
             "ldd /venv/lib/python3*/site-packages/metagroup/*.so"))
 
     def test_it_counts(self) -> None:
-        self.assertEqual(self.python("print(metagroup.MetaGroup('cpu-clock', backend='per_fd',"
+        self.assertEqual(self.python("print(metagroup.MetaGroup('cpu-clock', backend='per-fd',"
                                      " cpus='0').read().counts().shape)"), "(1, 1)")
 
     def test_it_reads_a_recording(self) -> None:

@@ -267,7 +267,7 @@ TEST_CASE("Without privilege the error names the device") {
             return 1;
         } catch (const Error& error) {
             const bool right = error.code().value() == EACCES || error.code().value() == EPERM;
-            const bool named = error.failed().find("perf_metagroup") != std::string::npos;
+            const bool named = error.operation().find("perf_metagroup") != std::string::npos;
             return right && named && error.cause() == Cause::no_device_permission ? 0 : 2;
         }
     });
@@ -300,7 +300,7 @@ LiveGroup open(const char* events) {
     metagroup::MetaGroup::Options options;
     options.groups = metagroup::parse_events(events);
     options.backend = backend;
-    options.origin = metagroup::Origin::groups;  // which do not come back by themselves
+    options.origin = metagroup::EventOrigin::groups;  // which do not come back by themselves
     return LiveGroup::open(options);
 }
 
@@ -333,7 +333,7 @@ TEST_CASE("While a CPU is offline the others count, and all count once it is bac
         live.read();
         REQUIRE(live.offline() == CpuList({gone.cpu()}));
         REQUIRE_FALSE(live.reopen());
-        REQUIRE(live.problem().empty());
+        REQUIRE(live.reopen_error().empty());
         REQUIRE(live.delta()[0].raw(0) > 0);
     }
     REQUIRE(live.reopen());

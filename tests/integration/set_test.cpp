@@ -25,9 +25,9 @@ using metagroup::CpuList;
 using metagroup::Delta;
 using metagroup::Device;
 using metagroup::Error;
+using metagroup::EventOrigin;
 using metagroup::LiveGroup;
 using metagroup::MetaGroup;
-using metagroup::Origin;
 using metagroup::Snapshot;
 using metagroup::Status;
 
@@ -38,7 +38,7 @@ namespace {
 constexpr std::uint64_t kWithIds = metagroup::default_read_format | metagroup::ReadFormat::id;
 constexpr const char* kSetEvents = "{context-switches,page-faults,cpu-clock}";
 
-MetaGroup::Options set_options(Origin origin, const char* events = kSetEvents) {
+MetaGroup::Options set_options(EventOrigin origin, const char* events = kSetEvents) {
     MetaGroup::Options all;
     all.groups = metagroup::parse_events(events);
     all.origin = origin;
@@ -53,7 +53,7 @@ void need_names() {
 // A name that ends with this.
 struct Name {
     explicit Name(const std::string& given, unsigned mode = 0440) : text(given) {
-        MetaGroup::Options what = set_options(Origin::set);
+        MetaGroup::Options what = set_options(EventOrigin::set);
         what.read_format = kWithIds;
         MetaGroup::open(what).publish(text, mode);
     }
@@ -72,16 +72,17 @@ MetaGroup join(const std::string& name) {
 }  // namespace
 
 TEST_CASE("Groups are sets on request only") {
-    REQUIRE(MetaGroup::open(set_options(Origin::automatic)).origin() == Origin::groups);
-    REQUIRE(MetaGroup::open(set_options(Origin::set, "cpu-clock")).origin() == Origin::set);
-    MetaGroup::Options followed = set_options(Origin::automatic);
+    REQUIRE(MetaGroup::open(set_options(EventOrigin::automatic)).origin() == EventOrigin::groups);
+    REQUIRE(MetaGroup::open(set_options(EventOrigin::set, "cpu-clock")).origin() ==
+            EventOrigin::set);
+    MetaGroup::Options followed = set_options(EventOrigin::automatic);
     followed.follow = true;
-    REQUIRE(MetaGroup::open(followed).origin() == Origin::set);
+    REQUIRE(MetaGroup::open(followed).origin() == EventOrigin::set);
 }
 
 TEST_CASE("A set and a group of the same events count the same between two sweeps") {
-    MetaGroup set = MetaGroup::open(set_options(Origin::set));
-    MetaGroup groups = MetaGroup::open(set_options(Origin::groups));
+    MetaGroup set = MetaGroup::open(set_options(EventOrigin::set));
+    MetaGroup groups = MetaGroup::open(set_options(EventOrigin::groups));
     Snapshot outer_begin, inner_begin, inner_end, outer_end;
     set.read(outer_begin);
     groups.read(inner_begin);
@@ -103,7 +104,7 @@ TEST_CASE("A set and a group of the same events count the same between two sweep
 }
 
 TEST_CASE("A stopped set keeps its counts until it is started") {
-    MetaGroup set = MetaGroup::open(set_options(Origin::set));
+    MetaGroup set = MetaGroup::open(set_options(EventOrigin::set));
     Snapshot first, second;
     set.disable();
     set.read(first);
@@ -128,7 +129,7 @@ TEST_CASE("A user who may open events but no attrs gets a set from templates") {
         } catch (const Error& error) {
             if (error.cause() != Cause::no_set_permission) return 2;
         }
-        return MetaGroup::open(set_options(Origin::set)).origin() == Origin::set ? 0 : 3;
+        return MetaGroup::open(set_options(EventOrigin::set)).origin() == EventOrigin::set ? 0 : 3;
     });
     REQUIRE(::chmod(PERF_METAGROUP_DEVICE, 0600) == 0);
     REQUIRE(status == 0);
@@ -142,7 +143,7 @@ TEST_CASE("An event that a set cannot count is named with the reason") {
         device.open_set(events);
         FAIL("it was opened");
     } catch (const Error& error) {
-        REQUIRE_THAT(error.failed(), Catch::Matchers::ContainsSubstring("\"page-faults\""));
+        REQUIRE_THAT(error.operation(), Catch::Matchers::ContainsSubstring("\"page-faults\""));
         REQUIRE(error.cause() == Cause::unsupported_event);
         REQUIRE(error.code().value() == EINVAL);
     }
@@ -175,7 +176,7 @@ TEST_CASE("The events of one CPU are replaced and read back while the other CPUs
     REQUIRE(Delta(between, newer)[members.count - 1].match() == metagroup::Match::ok);
     if (members.count == 1) return;
     REQUIRE(device.events(members.first).size() == 2);
-    REQUIRE_FALSE(Delta(older, newer)[0].gap());
+    REQUIRE_FALSE(Delta(older, newer)[0].reopened());
     REQUIRE(Delta(older, newer)[0].raw(0) > 0);
 }
 
@@ -202,14 +203,14 @@ TEST_CASE("If a new event cannot be opened, a CPU keeps its events and counts") 
         device.set_events(set.first, events);
         FAIL("they were replaced");
     } catch (const Error& error) {
-        REQUIRE(error.failed() ==
+        REQUIRE(error.operation() ==
                 "cannot open event \"context-switches\" for member " + std::to_string(set.first));
         REQUIRE(error.cause() == Cause::unsupported_event);
     }
     test::burn_ms(3);
     device.read(newer);
     REQUIRE(device.events(set.first).at(0).config == PERF_COUNT_SW_CPU_CLOCK);
-    REQUIRE_FALSE(Delta(older, newer)[0].gap());
+    REQUIRE_FALSE(Delta(older, newer)[0].reopened());
     REQUIRE(Delta(older, newer)[0].raw(0) > 0);
 }
 
@@ -238,8 +239,8 @@ TEST_CASE("Only the events of set members can be replaced and read") {
 
 TEST_CASE("A set continues to count when a CPU is back, and the delta shows the gap") {
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
-    LiveGroup live = LiveGroup::open(set_options(Origin::set));
-    REQUIRE(live.group().origin() == Origin::set);
+    LiveGroup live = LiveGroup::open(set_options(EventOrigin::set));
+    REQUIRE(live.group().origin() == EventOrigin::set);
     const std::size_t last = live.newest().size() - 1;
     Snapshot before = live.newest();
     {
@@ -255,18 +256,18 @@ TEST_CASE("A set continues to count when a CPU is back, and the delta shows the 
         REQUIRE_FALSE(live.reopen());
     }
     REQUIRE(live.offline().empty());
-    REQUIRE(live.problem().empty());
+    REQUIRE(live.reopen_error().empty());
     test::burn_ms(5);
     live.read();
     const Delta whole(before, live.newest());
-    REQUIRE_FALSE(whole[0].gap());
-    REQUIRE(whole[last].gap());
+    REQUIRE_FALSE(whole[0].reopened());
+    REQUIRE(whole[last].reopened());
     REQUIRE(whole[last].raw(2) > 0);
-    REQUIRE_FALSE(live.delta()[last].gap());
+    REQUIRE_FALSE(live.delta()[last].reopened());
 }
 
 TEST_CASE("A stream has the samples of a set") {
-    MetaGroup set = MetaGroup::open(set_options(Origin::set));
+    MetaGroup set = MetaGroup::open(set_options(EventOrigin::set));
     auto stream = metagroup::Stream::start(set, {.period = 5ms});
     const test::BusyCpus busy;
     std::size_t samples = 0;
@@ -284,7 +285,7 @@ TEST_CASE("A published set outlives its publisher, and is joined by name") {
     const Name name("library");
     REQUIRE(metagroup::published_set("library").value().cpus == CpuList::online());
     MetaGroup joined = join("library");
-    REQUIRE(joined.origin() == Origin::name);
+    REQUIRE(joined.origin() == EventOrigin::name);
     REQUIRE(joined.cpus() == CpuList::online());
     // Later kernels rewrite the type of a clock to one that sysfs does not name.
     REQUIRE(to_string(joined.groups().front()).starts_with("{context-switches,page-faults,"));
@@ -314,7 +315,7 @@ TEST_CASE("An unknown name is refused with similar ones") {
 TEST_CASE("A name that is already in use is refused") {
     need_names();
     const Name name("library");
-    MetaGroup other = MetaGroup::open(set_options(Origin::set));
+    MetaGroup other = MetaGroup::open(set_options(EventOrigin::set));
     try {
         other.publish("library");
         FAIL("it was published");

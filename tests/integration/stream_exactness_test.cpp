@@ -148,7 +148,7 @@ class ExactWorld {
         : group_(open()),
           stream_(Stream::start(group_, {.period = std::chrono::nanoseconds(kPeriod),
                                          .ring_size = std::size_t{4} << 20U})),
-          device_(::fcntl(stream_.polled().front().fd, F_DUPFD_CLOEXEC, 0)) {
+          device_(::fcntl(stream_.poll_fds().front().fd, F_DUPFD_CLOEXEC, 0)) {
         for (std::size_t i = 0; i < group_.members().size(); ++i)
             add(group_.members()[i].number, group_.events(i).size(), stream_.first_ns());
     }
@@ -214,7 +214,8 @@ class ExactWorld {
         for (std::size_t i = 0; i < kGroups; ++i)
             options.groups.push_back(two[i % two.size()]);
         options.backend = Backend::module;
-        options.origin = metagroup::Origin::groups;  // a stopped set hides that a CPU is offline
+        options.origin =
+            metagroup::EventOrigin::groups;  // a stopped set hides that a CPU is offline
         options.start_disabled = true;
         return MetaGroup::open(options);
     }
@@ -244,7 +245,7 @@ class ExactWorld {
 
     void drain() {
         for (const Records& records : stream_.read_records())
-            records.each([this](std::uint32_t type, std::span<const std::byte> record) {
+            records.for_each([this](std::uint32_t type, std::span<const std::byte> record) {
                 add(type, record);
             });
     }

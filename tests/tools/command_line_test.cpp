@@ -52,7 +52,7 @@ TEST_CASE("Options that choose tasks are refused with the remedy") {
 
 TEST_CASE("Options after the name of a command belong to the command") {
     for (const char* words : {"stat -e dummy printf '%s,' -a --json -I x",
-                              "stat -ae dummy --backend=perfd printf '%s,' -a --json -I x",
+                              "stat -ae dummy --backend=per-fd printf '%s,' -a --json -I x",
                               "stat --event dummy -C 0 -- printf '%s,' -a --json -I x"})
         CHECK_THAT(tool_output(words), ContainsSubstring("-a,--json,-I,x,"));
 }
@@ -98,7 +98,7 @@ TEST_CASE("Options that exclude or need each other are refused") {
     tool_fails("stat --count 3", {"--interval"});
     tool_fails("stat -A --per-core", {"at most 1"});
     tool_fails("stat -j -x ,", {"excludes"});
-    tool_fails("stat --backend=guess", {"guess not in {auto,module,perfd}"});
+    tool_fails("stat --backend=guess", {"guess not in {auto,module,per-fd}"});
     tool_fails("stat --method=stream", {"--interval"});
     tool_fails("stat -I 1ms --method=guess", {"guess not in {"});
 }
@@ -141,7 +141,7 @@ TEST_CASE("Help has a line for each option, with aligned descriptions") {
     }
     CHECK_THAT(tool_output("stat --help"),
                ContainsSubstring("\n  -e, --event EVENTS ") &&
-                   ContainsSubstring("\n      --backend auto|module|perfd "));
+                   ContainsSubstring("\n      --backend auto|module|per-fd "));
 }
 
 TEST_CASE("A full disk makes the command fail") {
@@ -199,7 +199,7 @@ TEST_CASE("In a user namespace the remedy points outside of it") {
 TEST_CASE("Without permission, subcommands that count fail and name the remedy", "[machine]") {
     const metagroup::test::Paranoid paranoid(2);
     for (const char* arguments :
-         {"stat -e cpu-clock --timeout 10ms", "stat -e cpu-clock --timeout 10ms --backend=perfd",
+         {"stat -e cpu-clock --timeout 10ms", "stat -e cpu-clock --timeout 10ms --backend=per-fd",
           "compare -e '{cpu-clock}' --sweeps 10", "export -e cpu-clock --listen 127.0.0.1:0"}) {
         const Outcome outcome =
             run_program(std::string(METAGROUP_TOOL " ") + arguments, Who::nobody);

@@ -112,7 +112,7 @@ TEST_CASE("An event that some CPUs count for all has rows only for these", "[no-
     counts.add_up();
     const tool::Metrics metrics(counts.columns());
     tool::Output output(tree.path("output"));
-    tool::make_csv_report(output, {rows, counts.columns(), metrics, "", "", "per_fd", "groups"},
+    tool::make_csv_report(output, {rows, counts.columns(), metrics, "", "", "per-fd", "groups"},
                           ",")
         ->whole({}, counts);
     std::vector<std::string> shown;

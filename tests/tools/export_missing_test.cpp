@@ -86,7 +86,7 @@ TEST_CASE("An event that was never counted has no count, and its counters are in
 TEST_CASE("A scrape that cannot read events keeps their counts, and the next one has all",
           "[machine]") {
     need_testpmu();
-    const auto backend = GENERATE("module", "perfd");
+    const auto backend = GENERATE("module", "per-fd");
     CAPTURE(backend);
     const Exporter exporter({"-e", events_of_pmu(1, ",") + ",cpu-clock", "--backend", backend});
     const std::string name = count_on_first_cpu("a");

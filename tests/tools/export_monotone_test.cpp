@@ -120,7 +120,7 @@ TEST_CASE("No exported counter goes back, whatever changes", "[machine]") {
                   (name == 'b' || name == 'f' ? "}" : "");
     std::deque<Exporter> exporters;
     exporters.emplace_back(std::vector<std::string>{"-e", events, "--backend", "module"});
-    exporters.emplace_back(std::vector<std::string>{"-e", events, "--backend", "perfd"});
+    exporters.emplace_back(std::vector<std::string>{"-e", events, "--backend", "per-fd"});
     exporters.emplace_back(std::vector<std::string>{"-e", "cpu-clock,page-faults", "--origin",
                                                     "set", "--labels", "event"});
     exporters.emplace_back(std::vector<std::string>{"--set", "monotone"});

@@ -119,8 +119,8 @@ TEST_CASE("info reports a missing module with the remedy", "[no-module]") {
     CHECK(all.at("module").at("loaded") == false);
     CHECK(all.at("module").at("version").is_null());
     CHECK(all.at("module").at("device-exists") == false);
-    CHECK(all.at("backends").at("auto") == "per_fd");
-    CHECK(all.at("backends").at("available") == nlohmann::json::array({"per_fd"}));
+    CHECK(all.at("backends").at("auto") == "per-fd");
+    CHECK(all.at("backends").at("available") == nlohmann::json::array({"per-fd"}));
     CHECK_THAT(in_one_line(run_program(kInfo).text),
                ContainsSubstring("fails: reading all CPUs at once, with the module: cannot open "
                                  "/dev/perf_metagroup: the module perf_metagroup is not loaded") &&
@@ -143,7 +143,7 @@ TEST_CASE("With the module info shows its version, ABI, limits and features", "[
 
 TEST_CASE("With the module all checks of info pass", "[module]") {
     const nlohmann::json all = report();
-    CHECK(all.at("backends").at("available") == nlohmann::json::array({"per_fd", "module"}));
+    CHECK(all.at("backends").at("available") == nlohmann::json::array({"per-fd", "module"}));
     CHECK(all.at("backends").at("auto") == "module");
     for (const std::string what :
          {"all CPUs at once", "not waking", "isolated", "newer than the module"}) {
@@ -166,7 +166,7 @@ TEST_CASE("info reports a module with another ABI", "[no-module]") {
     const nlohmann::json tried = check_of(all, "with the module");
     CHECK_THAT(tried.at("why").get<std::string>(), ContainsSubstring("ABI 99"));
     CHECK_THAT(tried.at("remedy").get<std::string>(), ContainsSubstring("matching"));
-    CHECK(all.at("backends").at("auto") == "per_fd");
+    CHECK(all.at("backends").at("auto") == "per-fd");
 }
 
 TEST_CASE("info names each feature in the kernel's header, and shows the bits of unknown ones",

@@ -185,7 +185,7 @@ TEST_CASE("report shows the losses that record counts, including those at the en
 
 TEST_CASE("Without the module, record reports that each CPU has its own timer") {
     const Directory here;
-    const Outcome outcome = here.record("--backend perfd --duration 100ms");
+    const Outcome outcome = here.record("--backend per-fd --duration 100ms");
     CHECK_THAT(outcome.text, ContainsSubstring("its own timer") && ContainsSubstring("reason"));
     CHECK_FALSE(metagroup::Recording(here.tree.path("perf.data")).period_ns());
     CHECK(here.run(METAGROUP_TOOL " report perf.data").status == 0);
@@ -200,7 +200,7 @@ TEST_CASE("Without the module, every deadline between two samples has a sample o
                                    "-F 10000 --ring-size 4K --duration 600ms & pid=$!; "
                                    "sleep 0.2; kill -STOP $pid; sleep 0.3; "
                                    "kill -CONT $pid; wait $pid"}}));
-    const Outcome outcome = here.record("--backend perfd " + options);
+    const Outcome outcome = here.record("--backend per-fd " + options);
     CAPTURE(outcome.text);
     REQUIRE(outcome.status == 0);
     metagroup::Recording recording(here.tree.path("perf.data"));
@@ -293,7 +293,7 @@ TEST_CASE("record --quiet means --quiet-cpus") {
     const Directory here;
     for (const char* option : {"--quiet", "--quiet-cpus"}) {
         const Outcome outcome =
-            here.record(std::string("--backend perfd --duration 10ms ") + option);
+            here.record(std::string("--backend per-fd --duration 10ms ") + option);
         CAPTURE(option, outcome.text);
         CHECK(outcome.status == kFailure);
         CHECK_THAT(outcome.text, ContainsSubstring("module"));
@@ -371,7 +371,7 @@ TEST_CASE("Recordings that cannot be replayed are named", "[no-module]") {
 
 TEST_CASE("A replay shows the rates and the ratio of each interval, then ends", "[no-module]") {
     const Recorded recorded;
-    tool::Player player({.file = recorded.path}, tool::AggrMode::cpu, 250ms);
+    tool::RecordingSource player({.file = recorded.path}, tool::AggrMode::cpu, 250ms);
     REQUIRE(player.places().size() == 3);
     REQUIRE(player.series().size() == 3);
     CHECK(player.series()[2].name == "IPC");

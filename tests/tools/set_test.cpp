@@ -39,9 +39,9 @@ TEST_CASE("The option --set excludes options that the published set determines")
 
 TEST_CASE("A published set needs the module", "[no-module]") {
     tool_fails("stat --set web --timeout 10ms", {"perf_metagroup"});
-    tool_fails("stat --set web --backend perfd --timeout 10ms", {"sets require the module"});
+    tool_fails("stat --set web --backend per-fd --timeout 10ms", {"sets require the module"});
     tool_fails("set create web", {"perf_metagroup"});
-    tool_fails("stat --origin set -e cpu-clock --backend perfd --timeout 10ms",
+    tool_fails("stat --origin set -e cpu-clock --backend per-fd --timeout 10ms",
                {"sets require the module"});
 }
 

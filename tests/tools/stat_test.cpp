@@ -78,7 +78,7 @@ TEST_CASE("The command has the limit of descriptors that stat was started with")
     std::string events = "dummy";
     for (int i = 0; i < 60; ++i)
         events += ",dummy";
-    CHECK(run_program("ulimit -Sn 40; " METAGROUP_TOOL " stat --backend perfd -e '{" + events +
+    CHECK(run_program("ulimit -Sn 40; " METAGROUP_TOOL " stat --backend per-fd -e '{" + events +
                       "}' -o /dev/null -- sh -c 'ulimit -Sn'")
               .text == "40\n");
 }
@@ -160,16 +160,16 @@ TEST_CASE("stat names a CPU that does not exist") {
                {"this machine has no CPU 9999 (online: ", "leave it out"});
 }
 
-TEST_CASE("Without the module, stat uses the per_fd backend, and --backend module fails",
+TEST_CASE("Without the module, stat uses the per-fd backend, and --backend module fails",
           "[no-module]") {
     tool_fails("stat -e cpu-clock --backend=module --timeout 10ms", {"perf_metagroup"});
-    CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms").text, ContainsSubstring("by per_fd"));
+    CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms").text, ContainsSubstring("by per-fd"));
 }
 
 TEST_CASE("stat reads through the module if it is loaded", "[module]") {
     CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms").text, ContainsSubstring("by module"));
-    CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms --backend=perfd").text,
-               ContainsSubstring("by per_fd"));
+    CHECK_THAT(run_tool("stat -e cpu-clock --timeout 10ms --backend=per-fd").text,
+               ContainsSubstring("by per-fd"));
 }
 
 TEST_CASE("The fields of stat's CSV do not change") {
@@ -291,7 +291,7 @@ TEST_CASE("stat -G counts only the tasks of the cgroup", "[machine]") {
     const Cgroup empty("metagroup_empty");
     const std::string spin = " -- sh -c 'echo $$ >" + busy.procs() +
                              "; i=0; while [ $i -lt 10000 ]; do i=$((i + 1)); done'";
-    for (const char* backend : {"module", "perfd"}) {
+    for (const char* backend : {"module", "per-fd"}) {
         const auto count = [&](const std::string& cgroup) {
             return stat_lines(std::string("--backend ") + backend + " -G " + cgroup + spin).at(0);
         };
@@ -322,7 +322,7 @@ TEST_CASE("stat stops counting a CPU that goes offline, but not the others", "[m
         "; "
         "[ $lines != " +
         std::to_string(10 * cpus) + " ] || echo 1 >" + online + "; done; }";
-    for (const char* backend : {"module", "perfd"}) {
+    for (const char* backend : {"module", "per-fd"}) {
         const Outcome outcome = run_program(
             "{ " METAGROUP_TOOL
             " stat -A -j -e cpu-clock -I 50ms --count 20 -o /dev/stdout 2>/dev/null --backend " +
@@ -353,7 +353,7 @@ TEST_CASE("stat names a CPU that groups no longer count", "[machine]") {
     const std::array<std::pair<const char*, const char*>, 2> cases{
         {{"cpu-clock", "not counted from then on"},
          {"{cpu-clock,page-faults}", "its counts are not included; use -I"}}};
-    for (const std::string way : {"module", "perfd"}) {
+    for (const std::string way : {"module", "per-fd"}) {
         for (const auto& [events, consequence] : cases) {
             const Outcome outcome =
                 run_tool("stat --origin groups --backend " + way + " -e '" + events +
@@ -368,7 +368,7 @@ TEST_CASE("stat names a CPU that groups no longer count", "[machine]") {
 TEST_CASE("stat does not count a group that is too large for its PMU, but counts the others",
           "[machine]") {
     if (!std::filesystem::exists(kTestPmu)) SKIP("metagroup_testpmu is not loaded");
-    for (const char* backend : {"module", "perfd"}) {
+    for (const char* backend : {"module", "per-fd"}) {
         const auto lines =
             json_lines(tool_output("stat -j --timeout 100ms -e '" + group_of(5) +
                                    ",cpu-clock' --origin groups --backend " + backend));
@@ -386,7 +386,7 @@ TEST_CASE("stat does not count a group that is too large for its PMU, but counts
 TEST_CASE("stat scales multiplexed groups, and shows for what part of the time they counted",
           "[machine]") {
     if (!std::filesystem::exists(kTestPmu)) SKIP("metagroup_testpmu is not loaded");
-    for (const char* backend : {"module", "perfd"}) {
+    for (const char* backend : {"module", "per-fd"}) {
         const auto lines =
             json_lines(tool_output("stat -j -A -C 0 --timeout 500ms -e '" + group_of(3) + ',' +
                                    group_of(3) + "' --origin groups --backend " + backend));

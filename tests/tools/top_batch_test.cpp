@@ -10,8 +10,8 @@ TEST_CASE("In plain lines each value follows its name", "[no-module]") {
                       {{"cycles", "/s"}, {"IPC", ""}});
     shown.update({{{20, true}, {0.5}, {30}, {}, {10}, {1.5}, {60}, {1}}, {1, 1, 0}});
     shown.sort_by(1);
-    CHECK(tool::plain_lines(shown, "1: perfd") ==
-          "1: perfd\n"
+    CHECK(tool::plain_lines(shown, "1: per-fd") ==
+          "1: per-fd\n"
           "total: cycles 60.0/s, IPC 1.00\n"
           "CPU1: cycles 30.0/s, IPC not counted\n"
           "CPU0: cycles about 20.0/s, IPC 0.50\n"

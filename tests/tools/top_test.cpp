@@ -13,8 +13,8 @@ using tool::AggrMode;
 using tool::Cell;
 using tool::History;
 using tool::Layout;
+using tool::LiveSource;
 using tool::Model;
-using tool::Sampler;
 using tool::Update;
 
 namespace {

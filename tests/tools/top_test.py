@@ -83,7 +83,7 @@ class TopTest(unittest.TestCase):
         terminal = Terminal(columns, rows)
         self.addCleanup(terminal.close)
         # Without the first line of stty, which has the size; exec, so that the process is known.
-        top = f"exec env {variables} {TOOL} top -e {EVENTS} --backend perfd {arguments}"
+        top = f"exec env {variables} {TOOL} top -e {EVENTS} --backend per-fd {arguments}"
         terminal.run(f"cd {terminal.directory}; stty -a | sed 1d >before; "
                      f"sh -c 'echo $$ >pid; {top}' 2>errors; "
                      "echo $? >status; stty -a | sed 1d >after; echo >over")
@@ -103,7 +103,7 @@ class TopTest(unittest.TestCase):
         terminal.wait_for("1.00 ")
         lines = terminal.lines()
         self.assertTrue(terminal.is_alternate())
-        self.assertRegex(lines[0], r"per_fd \| sweep [\d.]+ [mu]s \| own CPU [\d.]+ % \| "
+        self.assertRegex(lines[0], r"per-fd \| sweep [\d.]+ [mu]s \| own CPU [\d.]+ % \| "
                                    r"ticks missed: \d+ \| every 200 ms")
         self.assertRegex(lines[2], "place.*cpu-clock.*context-switches.*page-faults")
         self.assertRegex(lines[3], "CPUs.*/s.*/s")

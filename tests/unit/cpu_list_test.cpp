@@ -64,7 +64,7 @@ TEST_CASE("The error of an invalid CPU list has location, reason and remedy as s
     const Error error = error_from([] { CpuList::parse("3-1"); });
     CHECK(error.cause() == Cause::syntax);
     CHECK(error.code().value() == EINVAL);
-    CHECK(error.failed() == "CPU list \"3-1\", column 1");
+    CHECK(error.operation() == "CPU list \"3-1\", column 1");
     CHECK(error.reason() == "range 3-1 is descending");
     CHECK(error.remedy() == "write 1-3");
 }
@@ -95,7 +95,7 @@ TEST_CASE("A system without sysfs is an error that names the file") {
     paths.cpus = "/nonexistent";
     const Error error = error_from([&] { metagroup::detail::online_cpus(paths); });
     CHECK(error.cause() == Cause::no_sysfs);
-    CHECK_THAT(error.failed(), ContainsSubstring("/nonexistent/online"));
+    CHECK_THAT(error.operation(), ContainsSubstring("/nonexistent/online"));
 }
 
 TEST_CASE("At least one CPU is online, and online CPUs are possible CPUs") {

@@ -36,7 +36,7 @@ class FakeSampler final : public Sampler {
             fakes.emplace_back(ring_size);
             rings.emplace_back(fakes[cpu].fd(), 0, fakes[cpu].bytes(), order,
                                "ring " + std::to_string(cpu));
-            origins.push_back({10 + cpu, cpu, metagroup::ReadFormat::group});
+            sources.push_back({10 + cpu, cpu, metagroup::ReadFormat::group});
         }
         common = true;
     }

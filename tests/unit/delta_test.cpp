@@ -66,7 +66,7 @@ TEST_CASE("A delta can be iterated even if the older snapshot has fewer or other
         matches.push_back(member.match());
         counts.push_back(member.raw(0));
     }
-    CHECK(matches == std::vector{Match::ok, Match::joined, Match::ok, Match::joined});
+    CHECK(matches == std::vector{Match::ok, Match::added, Match::ok, Match::added});
     CHECK(counts == std::vector<std::optional<std::uint64_t>>{1, std::nullopt, 3, std::nullopt});
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("Members are matched by number when some joined or left") {
     const Delta delta(older, newer);
     CHECK(delta[0].raw(0) == 2);
     CHECK(delta[1].raw(0) == 3);
-    CHECK(delta[2].match() == Match::joined);
+    CHECK(delta[2].match() == Match::added);
     CHECK_FALSE(delta[2].raw(0));
     CHECK_FALSE(delta[2].time_enabled());
     CHECK_FALSE(delta[2].elapsed_ns());
@@ -163,14 +163,14 @@ TEST_CASE("Members that are no longer the same are not subtracted") {
     CHECK(match(frame_of(group, {{1}}), moved) == Match::changed);
     Frame failed = frame_of(group, {{1}});
     failed.payload.clear();
-    CHECK(match(frame_of(group, {{1}}), failed) == Match::unread);
-    CHECK(match(failed, frame_of(group, {{1}})) == Match::unread);
+    CHECK(match(frame_of(group, {{1}}), failed) == Match::no_payload);
+    CHECK(match(failed, frame_of(group, {{1}})) == Match::no_payload);
 }
 
 TEST_CASE("The delta to a snapshot that was never read has only added members") {
     const Snapshot empty;
     const Snapshot newer = snapshot(framed({frame(0, 1, 1)}));
-    CHECK(Delta(empty, newer)[0].match() == Match::joined);
+    CHECK(Delta(empty, newer)[0].match() == Match::added);
     CHECK(Delta(newer, empty).size() == 0);
     CHECK(Delta(newer, empty).removed_count() == 1);
 }
@@ -233,7 +233,7 @@ TEST_CASE("A live group counts again on CPUs that are back") {
     go_offline(live);
     CHECK(live.delta()[0].raw(0) == 0);
     REQUIRE(live.reopen());
-    CHECK(live.problem().empty());
+    CHECK(live.reopen_error().empty());
     CHECK(live.offline().empty());
     CHECK(live.newest().sequence() == 1);
     CHECK(live.delta()[0].raw(0) == 0);
@@ -250,12 +250,12 @@ TEST_CASE("A live group that cannot be reopened stays as it is, and reports the 
         module.max_members = 0;
         CHECK_FALSE(live.reopen());
     }
-    CHECK_THAT(live.problem(), ContainsSubstring("limits"));
+    CHECK_THAT(live.reopen_error(), ContainsSubstring("limits"));
     CHECK(live.offline() == CpuList::online());
     live.read();
     CHECK(live.delta()[0].raw(0) == 0);
     CHECK(live.reopen());
-    CHECK(live.problem().empty());
+    CHECK(live.reopen_error().empty());
 }
 
 TEST_CASE("A failed sweep leaves a live group with the previous snapshot") {

@@ -119,13 +119,13 @@ TEST_CASE("A refused attach keeps the errno and names the descriptor") {
     const auto error = error_from([&] { device.attach(fds); });
     CHECK(error.cause() == Cause::already_attached);
     CHECK(error.code().value() == EBUSY);
-    CHECK(error.failed() == "cannot attach descriptor 77 (number 1 of 1)");
+    CHECK(error.operation() == "cannot attach descriptor 77 (number 1 of 1)");
     module.refuse_attach = 1;
     module.attach_errno = E2BIG;
     module.attach_reason = 0;
     const auto all = error_from([&] { device.attach(fds); });
     CHECK(all.cause() == Cause::too_many_members);
-    CHECK(all.failed() == "cannot attach 1 leaders");
+    CHECK(all.operation() == "cannot attach 1 leaders");
 }
 
 TEST_CASE("A member is described with all of its identifiers") {

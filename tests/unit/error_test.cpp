@@ -16,7 +16,7 @@ TEST_CASE("An error has cause, errno and parts") {
     const Error error(Cause::pmu_busy, EBUSY, {"cannot open it", "another has it", "end that"});
     CHECK(error.cause() == Cause::pmu_busy);
     CHECK(error.code() == std::errc::device_or_resource_busy);
-    CHECK(error.failed() == "cannot open it");
+    CHECK(error.operation() == "cannot open it");
     CHECK(error.reason() == "another has it");
     CHECK(error.remedy() == "end that");
     CHECK(error.what() == std::string("cannot open it: another has it; end that"));
@@ -57,7 +57,7 @@ TEST_CASE("An error keeps the failed operation and the errno of every call") {
                                EBUSY, ENOSPC, E2BIG, ENOSYS, EIO);
     CAPTURE(error);
     const Error diagnosed = diagnose(call, error, "cannot do it");
-    CHECK(diagnosed.failed() == "cannot do it");
+    CHECK(diagnosed.operation() == "cannot do it");
     CHECK(diagnosed.code().value() == error);
     CHECK_FALSE(diagnosed.reason().empty());
 }
@@ -124,7 +124,7 @@ TEST_CASE("A missing or offline CPU is the cause of any error") {
 
 TEST_CASE("Operation, reason and remedy are separate parts") {
     const Error error = open_error(EBUSY);
-    CHECK(error.failed() == "cannot open it");
+    CHECK(error.operation() == "cannot open it");
     CHECK(error.reason() == "another event has exclusive use of the PMU");
     CHECK(error.remedy() == "stop the program that holds it");
     CHECK(error.code().value() == EBUSY);

@@ -131,7 +131,7 @@ TEST_CASE("A CPU that the machine lacks is an error that names it") {
     const int absent = CpuList::possible().cpus().back() + 1;
     const auto error = error_from([&] { EventGroup::open(three_events(), absent); });
     CHECK(error.cause() == Cause::no_such_cpu);
-    CHECK_THAT(error.failed(), ContainsSubstring("\"cpu-clock\""));
+    CHECK_THAT(error.operation(), ContainsSubstring("\"cpu-clock\""));
     CHECK_THAT(error.reason(), ContainsSubstring("no CPU " + std::to_string(absent)));
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("A failing sibling is named, and fails the whole group") {
     const auto error = error_from([&] { EventGroup::open(spec, first_cpu()); });
     CHECK(error.cause() == Cause::unsupported_event);
     CHECK(error.code().value() == ENOENT);
-    CHECK_THAT(error.failed(), ContainsSubstring("event \"nonsense\" on CPU"));
+    CHECK_THAT(error.operation(), ContainsSubstring("event \"nonsense\" on CPU"));
 }
 
 TEST_CASE("A group without events, a negative CPU and an unknown read format are refused") {
@@ -239,7 +239,8 @@ TEST_CASE("A missing cgroup is named, with the location of cgroups") {
     TempTree tree;
     const auto error = error_from([&] { open_cgroup("system.slcie", tree.path()); });
     CHECK(error.cause() == Cause::no_cgroup);
-    CHECK_THAT(error.failed(), ContainsSubstring("system.slcie") && ContainsSubstring(tree.path()));
+    CHECK_THAT(error.operation(),
+               ContainsSubstring("system.slcie") && ContainsSubstring(tree.path()));
 }
 
 TEST_CASE("A path that leads out of the cgroup tree is refused") {
@@ -251,7 +252,7 @@ TEST_CASE("A path that leads out of the cgroup tree is refused") {
         CAPTURE(name);
         const auto error = error_from([&] { open_cgroup(name, root); });
         CHECK(error.cause() == Cause::no_cgroup);
-        CHECK_THAT(error.failed(), ContainsSubstring("cgroup \"" + name + '"'));
+        CHECK_THAT(error.operation(), ContainsSubstring("cgroup \"" + name + '"'));
         CHECK_THAT(error.what(), ContainsSubstring("outside the cgroup"));
     }
 }

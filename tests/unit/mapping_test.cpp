@@ -141,5 +141,5 @@ TEST_CASE("A module that cannot map is reported as too old") {
     module.map_errno = ENOMEM;
     const auto memory = error_from([&] { Mapping{device}; });
     CHECK(memory.cause() == Cause::no_memory);
-    CHECK(memory.failed() == "cannot map the meta-group");
+    CHECK(memory.operation() == "cannot map the meta-group");
 }

@@ -136,7 +136,7 @@ TEST_CASE("Counting starts at open unless disabled by option") {
     CHECK(shot[0].raw(0) == 0);
 }
 
-TEST_CASE("The per_fd backend shows disabled members") {
+TEST_CASE("The per-fd backend shows disabled members") {
     need_software_events();
     MetaGroup mg = MetaGroup::open(options("cpu-clock", Backend::per_fd));
     Snapshot shot;
@@ -273,7 +273,7 @@ TEST_CASE("Both backends frame the same payload of a disabled group") {
 TEST_CASE("Backends have names") {
     CHECK(to_string(Backend::automatic) == "automatic");
     CHECK(to_string(Backend::module) == "module");
-    CHECK(to_string(Backend::per_fd) == "per_fd");
+    CHECK(to_string(Backend::per_fd) == "per-fd");
     CHECK(to_string(Backend{9}) == "unknown");
 }
 

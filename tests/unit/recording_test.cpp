@@ -198,7 +198,7 @@ TEST_CASE("Errors of recordings name file, offset and reason") {
             count(recording);
         });
         CHECK(error.cause() == Cause::bad_recording);
-        CHECK_THAT(error.failed(), ContainsSubstring(world.path));
+        CHECK_THAT(error.operation(), ContainsSubstring(world.path));
         CHECK_THAT(error.reason(), ContainsSubstring("offset 0x") && ContainsSubstring(reason));
     };
     const std::uint64_t data = word_at(world.path, kDataOffset);
@@ -261,7 +261,7 @@ TEST_CASE("A recording keeps all its samples if its description does not fit on 
     const Error error = error_from([&] { writer.finish(); });
     ::setrlimit(RLIMIT_FSIZE, &before);
     std::signal(SIGXFSZ, handler);
-    CHECK_THAT(error.failed(), ContainsSubstring(world.path));
+    CHECK_THAT(error.operation(), ContainsSubstring(world.path));
     CHECK(std::filesystem::file_size(world.path) == data);
     Recording recording(world.path);
     CHECK_FALSE(recording.finished());

@@ -31,7 +31,7 @@ TEST_CASE("Records have the times of their first and last sample") {
     CHECK(records.first_ns() == SyntheticStream::time(0, 10));
     CHECK(records.last_ns() == SyntheticStream::time(0, 20));
     std::vector<std::uint32_t> types;
-    records.each([&](std::uint32_t type, auto) { types.push_back(type); });
+    records.for_each([&](std::uint32_t type, auto) { types.push_back(type); });
     CHECK(types == std::vector<std::uint32_t>{PERF_RECORD_SAMPLE, PERF_RECORD_LOST_SAMPLES,
                                               PERF_RECORD_SAMPLE, PERF_RECORD_LOST_SAMPLES});
 }

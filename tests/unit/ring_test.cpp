@@ -49,7 +49,7 @@ std::string ring_refusal(const Bytes& bytes, std::uint64_t written = 64) {
     Ring ring = ring_of(fake);
     const auto error = error_from([&] { ring.update(); });
     CHECK(error.cause() == Cause::bad_ring);
-    CHECK(error.failed() == "cannot read the ring of CPU 3");
+    CHECK(error.operation() == "cannot read the ring of CPU 3");
     return error.reason();
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("All records of a ring are taken unchanged, whatever their type") {
     CHECK(pieces.size() <= 3);
     Bytes taken;
     for (const auto& piece : pieces)
-        piece.each([&](std::uint32_t, std::span<const std::byte> whole) {
+        piece.for_each([&](std::uint32_t, std::span<const std::byte> whole) {
             taken.insert(taken.end(), whole.begin(), whole.end());
         });
     CHECK(taken == written);
@@ -295,7 +295,7 @@ TEST_CASE("Memory that is not a ring is refused") {
     refused(UINT64_MAX, 4096);
     refused(4096, std::uint64_t{1} << 63U);
     const auto error = error_from([] { Ring(-1, 0, 8192, Ring::Order::forward, "it"); });
-    CHECK(error.failed() == "cannot map it");
+    CHECK(error.operation() == "cannot map it");
     CHECK(error.code().value() == EBADF);
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("Events that cannot replace those of a member are named with the reaso
     CHECK_THROWS_AS(device.set_events(0, std::span<const EventSpec>()), std::invalid_argument);
     const Error missing = error_from([&] { device.set_events(0, events); });
     CHECK(missing.cause() == Cause::no_such_member);
-    CHECK(missing.failed() == "cannot replace the events of member 0");
+    CHECK(missing.operation() == "cannot replace the events of member 0");
     device.open_set(events, {.cpus = CpuList({first_cpu()})});
     const auto refused = [&](int error, std::uint32_t reason, std::uint32_t failed = 1) {
         module.set_errno = error;
@@ -52,7 +52,7 @@ TEST_CASE("Events that cannot replace those of a member are named with the reaso
         return error_from([&] { device.set_events(0, events); });
     };
     const Error busy = refused(EBUSY, PERF_METAGROUP_REASON_NO_COUNTER);
-    CHECK(busy.failed() == "cannot open event \"page-faults\" for member 0");
+    CHECK(busy.operation() == "cannot open event \"page-faults\" for member 0");
     CHECK(busy.cause() == Cause::pmu_busy);
     CHECK(refused(ENOENT, PERF_METAGROUP_REASON_REFUSED).cause() == Cause::unsupported_event);
     CHECK(refused(EACCES, PERF_METAGROUP_REASON_PERMISSION).cause() == Cause::no_set_permission);

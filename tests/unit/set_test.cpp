@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::uint32_t kFollowed = PERF_METAGROUP_SET_TEMPLATES | PERF_METAGROUP_SET_FOLLOW;
 
-MetaGroup::Options options(const char* events, Origin origin = Origin::set) {
+MetaGroup::Options options(const char* events, EventOrigin origin = EventOrigin::set) {
     MetaGroup::Options options;
     options.groups = parse_events(events);
     options.device = FakeModule::path();
@@ -45,7 +45,7 @@ TEST_CASE("Sets are opened from templates, which are closed afterwards") {
     module.sets = true;
     const auto before = perf_descriptors().size();
     MetaGroup mg = MetaGroup::open(options("{cpu-clock,page-faults},cs"));
-    CHECK(mg.origin() == Origin::set);
+    CHECK(mg.origin() == EventOrigin::set);
     CHECK(mg.origin_reason() == "requested");
     CHECK(module.set_flags == std::vector<std::uint32_t>(2, kFollowed));
     CHECK(module.batches.empty());
@@ -75,7 +75,7 @@ TEST_CASE("An offline CPU is an error for a set, unless the set follows CPU hotp
     module.sets = true;
     MetaGroup::Options wanted = options("{cpu-clock,cs}");
     wanted.cpus = CpuList({CpuList::online().cpus().front(), 4000});
-    wanted.origin = Origin::set;
+    wanted.origin = EventOrigin::set;
     module.set_errno = ENODEV;
     CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::cpu_offline);
     wanted.follow = true;
@@ -89,19 +89,19 @@ TEST_CASE("Sets, which occupy counters, are opened only on request") {
     need_software_events();
     FakeModule module;
     module.sets = true;
-    MetaGroup::Options wanted = options("{cpu-clock,cs}", Origin::automatic);
-    CHECK(MetaGroup::open(wanted).origin() == Origin::groups);
+    MetaGroup::Options wanted = options("{cpu-clock,cs}", EventOrigin::automatic);
+    CHECK(MetaGroup::open(wanted).origin() == EventOrigin::groups);
     CHECK_THAT(MetaGroup::open(wanted).origin_reason(), ContainsSubstring("only on request"));
     const LiveGroup live = LiveGroup::open(wanted);
-    CHECK(live.group().origin() == Origin::groups);
-    wanted.origin = Origin::groups;
+    CHECK(live.group().origin() == EventOrigin::groups);
+    wanted.origin = EventOrigin::groups;
     CHECK(MetaGroup::open(wanted).origin_reason() == "requested");
     CHECK(module.set_flags.empty());
-    wanted.origin = Origin::automatic;
+    wanted.origin = EventOrigin::automatic;
     wanted.follow = true;
-    CHECK(MetaGroup::open(wanted).origin() == Origin::set);
+    CHECK(MetaGroup::open(wanted).origin() == EventOrigin::set);
     wanted.backend = Backend::per_fd;
-    CHECK(MetaGroup::open(wanted).origin() == Origin::groups);
+    CHECK(MetaGroup::open(wanted).origin() == EventOrigin::groups);
     wanted.backend = Backend::automatic;
     module.sets = false;
     CHECK_THAT(MetaGroup::open(wanted).origin_reason(), ContainsSubstring("does not support sets"));
@@ -112,7 +112,7 @@ TEST_CASE("Exclusive and precise events, cgroups and other formats require group
     FakeModule module;
     module.sets = true;
     MetaGroup::Options wanted = options("{cpu-clock,cs}");
-    wanted.origin = Origin::set;
+    wanted.origin = EventOrigin::set;
     const auto refused = [&](const char* why) {
         const Error error = error_from([&] { MetaGroup::open(wanted); });
         CHECK(error.code().value() == EOPNOTSUPP);
@@ -133,13 +133,13 @@ TEST_CASE("Without counters for a set that follows, groups are opened and the re
     module.sets = true;
     module.set_errno = EBUSY;
     module.set_reason = PERF_METAGROUP_REASON_NO_COUNTER;
-    MetaGroup::Options wanted = options("{cpu-clock,cs}", Origin::automatic);
+    MetaGroup::Options wanted = options("{cpu-clock,cs}", EventOrigin::automatic);
     wanted.follow = true;
     MetaGroup mg = MetaGroup::open(wanted);
-    CHECK(mg.origin() == Origin::groups);
+    CHECK(mg.origin() == EventOrigin::groups);
     CHECK_THAT(mg.origin_reason(), ContainsSubstring("no free counter"));
     CHECK(module.attached_fds.size() == CpuList::online().size());
-    wanted.origin = Origin::set;
+    wanted.origin = EventOrigin::set;
     CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::pmu_busy);
     CHECK_THROWS_AS(mg.problem(mg.members().size()), std::out_of_range);
 }
@@ -164,10 +164,10 @@ TEST_CASE("A live group that is a set is not reopened") {
     FakeModule module;
     module.sets = true;
     LiveGroup live = LiveGroup::open(options("cpu-clock"));
-    CHECK(live.group().origin() == Origin::set);
+    CHECK(live.group().origin() == EventOrigin::set);
     CHECK(module.set_flags == std::vector{kFollowed});
     CHECK_FALSE(live.reopen());
-    CHECK(live.problem().empty());
+    CHECK(live.reopen_error().empty());
     live.read();
     CHECK(live.delta()[0].raw(0) > 0);
 }
@@ -187,19 +187,19 @@ TEST_CASE("A delta shows that events were reopened in between, and subtracts the
     mg.read(newer);
     CHECK(older[0].generation() == 1);
     CHECK(newer[0].generation() == 2);
-    CHECK_FALSE(Delta(older, same)[0].gap());
-    CHECK(Delta(older, newer)[0].gap());
+    CHECK_FALSE(Delta(older, same)[0].reopened());
+    CHECK(Delta(older, newer)[0].reopened());
     CHECK(Delta(older, newer)[0].raw(0) > 0);
 }
 
 TEST_CASE("A record of a group has no generation") {
     need_software_events();
     const FakeModule module;
-    MetaGroup mg = MetaGroup::open(options("cpu-clock", Origin::groups));
+    MetaGroup mg = MetaGroup::open(options("cpu-clock", EventOrigin::groups));
     Snapshot shot;
     mg.read(shot);
     CHECK(shot[0].generation() == 0);
-    CHECK_FALSE(Delta(shot, shot)[0].gap());
+    CHECK_FALSE(Delta(shot, shot)[0].reopened());
 }
 
 TEST_CASE("Reading sets and comparing generations does not allocate") {
@@ -217,7 +217,7 @@ TEST_CASE("Reading sets and comparing generations does not allocate") {
         older.swap(newer);
         mg.read(newer);
         for (const MemberDelta& member : Delta(older, newer))
-            gaps += member.gap() ? 1 : 0;
+            gaps += member.reopened() ? 1 : 0;
     }
     CHECK(allocations.count() == 0);
     CHECK(gaps == 0);
@@ -227,7 +227,7 @@ TEST_CASE("A refused set names event, CPU, reason and remedy") {
     FakeModule module;
     module.set_failed = 1;
     const Error busy = set_error(module, EBUSY, PERF_METAGROUP_REASON_NO_COUNTER);
-    CHECK(busy.failed() == "cannot open event \"page-faults\" in a set on CPU 1");
+    CHECK(busy.operation() == "cannot open event \"page-faults\" in a set on CPU 1");
     CHECK(busy.cause() == Cause::pmu_busy);
     CHECK_THAT(busy.remedy(), ContainsSubstring("multiplexed"));
     const Error unknown = set_error(module, ENOENT, PERF_METAGROUP_REASON_REFUSED);
@@ -242,13 +242,13 @@ TEST_CASE("A refused set names event, CPU, reason and remedy") {
           Cause::unsupported_event);
     CHECK(set_error(module, E2BIG, 0).cause() == Cause::too_many_members);
     module.set_failed = 2;
-    CHECK(set_error(module, ENODEV, 0).failed() == "cannot open a set of 2 events on CPU 1");
+    CHECK(set_error(module, ENODEV, 0).operation() == "cannot open a set of 2 events on CPU 1");
     Device device = Device::open(FakeModule::path());
     module.set_failed = 0;
     module.set_errno = EACCES;
     module.set_reason = PERF_METAGROUP_REASON_PERMISSION;
     const Error other = error_from([&] { device.open_set(std::array{9}); });
-    CHECK_THAT(other.failed(), ContainsSubstring("descriptor 9"));
+    CHECK_THAT(other.operation(), ContainsSubstring("descriptor 9"));
     CHECK_THAT(other.reason(), ContainsSubstring("more privileged"));
 }
 
@@ -270,7 +270,7 @@ TEST_CASE("A published set is joined with its CPUs and the names of its events")
     wanted.device = FakeModule::path();
     wanted.set = "fake";
     MetaGroup mg = MetaGroup::open(wanted);
-    CHECK(mg.origin() == Origin::name);
+    CHECK(mg.origin() == EventOrigin::name);
     CHECK(mg.cpus() == CpuList({0, 2}));
     REQUIRE(mg.members().size() == 3);
     CHECK(mg.members()[1].cpu == 2);
@@ -322,7 +322,7 @@ TEST_CASE("Options that a published set determines are refused by name") {
     wanted.read_format |= ReadFormat::id;
     refuses(wanted, "\"read_format\"");
     wanted = joined;
-    wanted.origin = Origin::groups;
+    wanted.origin = EventOrigin::groups;
     refuses(wanted, "\"origin\"");
 }
 
@@ -330,7 +330,7 @@ TEST_CASE("Invalid names of sets are refused with the reason") {
     FakeModule module;
     Device device = Device::open(FakeModule::path());
     const Error missing = error_from([&] { device.join("fakes"); });
-    CHECK(missing.failed() == "cannot join set \"fakes\"");
+    CHECK(missing.operation() == "cannot join set \"fakes\"");
     CHECK(missing.cause() == Cause::no_such_set);
     CHECK_THAT(missing.remedy(), ContainsSubstring("metagroup set list"));
     CHECK(error_from([&] { device.unpublish("fakes"); }).cause() == Cause::no_such_set);

@@ -120,7 +120,7 @@ TEST_CASE("The records of a stream are returned as they are in its rings, with t
     CHECK(events[0].name == "cpu-clock");
     CHECK(events[0].ids == std::vector<std::uint64_t>{100});
     CHECK(events[0].leader == 0);
-    CHECK(stream.polled().size() == 1);
+    CHECK(stream.poll_fds().size() == 1);
 }
 
 TEST_CASE("Without the module, the timer is the leader of a stream's events") {
@@ -134,7 +134,7 @@ TEST_CASE("Without the module, the timer is the leader of a stream's events") {
         CHECK(events[i].leader == (i < 2 ? 0 : 2));
         CHECK(events[i].ids.size() == group.members().size() / 2);
     }
-    CHECK(stream.polled().size() == group.members().size());
+    CHECK(stream.poll_fds().size() == group.members().size());
 }
 
 TEST_CASE("A CPU for which the module has no ring is left out") {
@@ -239,7 +239,7 @@ TEST_CASE("A ring that cannot be mapped fails the start and stops the stream") {
     module.ring_fds[3] = -1;
     MetaGroup group = open_group(Backend::module);
     const auto error = error_from([&] { Stream::start(group, small_rings(1ms)); });
-    CHECK(error.failed() == "cannot map the ring of CPU 3");
+    CHECK(error.operation() == "cannot map the ring of CPU 3");
     CHECK_FALSE(module.streaming);
 }
 

@@ -14,10 +14,10 @@ namespace metagroup {
 
 /// How the two records of a member match: only Match::ok can be subtracted.
 enum class Match {
-    ok,       ///< records of the same events on the same CPU
-    joined,   ///< the member is not in the older snapshot
-    changed,  ///< its CPU, read format, number of events or identifiers differ
-    unread,   ///< one of the records has no payload
+    ok,          ///< records of the same events on the same CPU
+    added,       ///< the member is not in the older snapshot
+    changed,     ///< its CPU, read format, number of events or identifiers differ
+    no_payload,  ///< one of the records has no payload
 };
 
 /// The counts of one member between two snapshots. A view, valid as long as both snapshots.
@@ -30,7 +30,7 @@ class METAGROUP_API MemberDelta {
     /// True if the events of a set member were reopened in between: its CPU was offline for a time,
     /// which is excluded from counts and times. (Or PERF_METAGROUP_IOC_SET_EVENTS replaced them;
     /// this is Match::changed if the read format has identifiers.)
-    [[nodiscard]] bool gap() const noexcept {
+    [[nodiscard]] bool reopened() const noexcept {
         return match_ == Match::ok &&
                MemberView::generation_before(older_, newer_.record_.header) != newer_.generation();
     }
@@ -39,7 +39,7 @@ class METAGROUP_API MemberDelta {
     /// excluded from counts and times.
     [[nodiscard]] std::optional<std::uint64_t> offline_ns() const noexcept {
         if (match_ != Match::ok) return std::nullopt;
-        if (!gap() && newer_.status() != Status::offline) return 0;
+        if (!reopened() && newer_.status() != Status::offline) return 0;
         return disabled_ns();
     }
     /// Nanoseconds between the two readings of this member.
@@ -96,7 +96,7 @@ class METAGROUP_API MemberDelta {
     MemberView newer_;
     const std::byte* older_ = nullptr;  // its payload, with the same layout if Match::ok
     std::uint64_t older_time_ = 0;
-    Match match_ = Match::joined;
+    Match match_ = Match::added;
 };
 
 /// The counts of all members of the newer snapshot since the older one. A view of both.

@@ -138,7 +138,7 @@ class METAGROUP_API Device {
     /// Replaces the events of a set member, thus on one CPU, all or none. The member keeps its
     /// number, position and read format, and stays started or stopped. Its counts and times begin
     /// at 0, its identifiers are new, and its payload has one value per new event: Match::changed,
-    /// or MemberDelta::gap(). The old and the new events need counters at the same time for a
+    /// or MemberDelta::reopened(). The old and the new events need counters at the same time for a
     /// moment, and the CPU must be online. Requires CAP_SYS_ADMIN.
     /// \throws Error as open_set() and events(); names the event. The member then keeps its events.
     /// \throws std::invalid_argument if `events` is empty.

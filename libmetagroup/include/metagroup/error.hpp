@@ -68,10 +68,10 @@ class METAGROUP_API Error : public std::system_error {
     /// `failed: reason; remedy`
     [[nodiscard]] const char* what() const noexcept override;
     [[nodiscard]] Cause cause() const noexcept { return cause_; }
-    [[nodiscard]] const std::string& failed() const& noexcept;
+    [[nodiscard]] const std::string& operation() const& noexcept;
     [[nodiscard]] const std::string& reason() const& noexcept;
     [[nodiscard]] const std::string& remedy() const& noexcept;
-    [[nodiscard]] std::string failed() const&& { return failed(); }
+    [[nodiscard]] std::string operation() const&& { return operation(); }
     [[nodiscard]] std::string reason() const&& { return reason(); }
     [[nodiscard]] std::string remedy() const&& { return remedy(); }
 

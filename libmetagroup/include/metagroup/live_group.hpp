@@ -41,15 +41,15 @@ class METAGROUP_API LiveGroup {
     [[nodiscard]] CpuList offline() const;
 
     /// If a CPU of offline() is online again, opens all groups again on the CPUs of the options
-    /// that are online, and sweeps once; with sets, only finds out the problem() that the module
-    /// has. Events between the last sweep and this one are in no delta(). Does not allocate if no
-    /// CPU is offline. \return true if group() was replaced: it has other members and counts from
-    /// 0.
+    /// that are online, and sweeps once; with sets, only finds out the reopen_error() that the
+    /// module has. Events between the last sweep and this one are in no delta(). Does not allocate
+    /// if no CPU is offline. \return true if group() was replaced: it has other members and counts
+    /// from 0.
     bool reopen();
     /// The error of the last reopen() as text, including the remedy; empty if it succeeded. If the
     /// groups cannot be opened, the old ones keep counting and the next reopen() tries again.
-    [[nodiscard]] const std::string& problem() const& noexcept { return problem_; }
-    [[nodiscard]] std::string problem() && { return std::move(problem_); }
+    [[nodiscard]] const std::string& reopen_error() const& noexcept { return reopen_error_; }
+    [[nodiscard]] std::string reopen_error() && { return std::move(reopen_error_); }
 
     /// The members, groups and backend.
     [[nodiscard]] const MetaGroup& group() const& noexcept { return group_; }
@@ -67,7 +67,7 @@ class METAGROUP_API LiveGroup {
     CpuList opened_;  // the CPUs of group_
     Snapshot older_;
     Snapshot newer_;
-    std::string problem_;
+    std::string reopen_error_;
 };
 
 }  // namespace metagroup

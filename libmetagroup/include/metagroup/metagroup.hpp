@@ -40,14 +40,14 @@ enum class Backend {
     per_fd,     ///< one read(2) per leader; needs no module
 };
 
-/// `automatic`, `module` or `per_fd`.
+/// `automatic`, `module` or `per-fd`.
 METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 
 /// Where counts come from. Snapshots are the same, but each event of a set is pinned: it is never
 /// multiplexed, and nothing else can use its counter. Sets need no descriptors, share counters with
 /// other sets that count the same events, have identifiers assigned by the module, and continue
-/// when a CPU comes back online: see MemberDelta::gap().
-enum class Origin {
+/// when a CPU comes back online: see MemberDelta::reopened().
+enum class EventOrigin {
     automatic,  ///< `groups`, unless Options::follow or Options::set is given
     groups,     ///< event groups of perf_event_open(2), which may be multiplexed
     set,        ///< events opened by the module; requires Backend::module
@@ -55,7 +55,7 @@ enum class Origin {
 };
 
 /// `automatic`, `groups`, `set` or `name`.
-METAGROUP_API std::string_view to_string(Origin origin) noexcept;
+METAGROUP_API std::string_view to_string(EventOrigin origin) noexcept;
 
 /// Event groups on many CPUs. Move-only. One thread at a time may use it.
 class METAGROUP_API MetaGroup {
@@ -73,7 +73,7 @@ class METAGROUP_API MetaGroup {
         Backend backend = Backend::automatic;
         /// With `automatic`, counters are pinned only if `follow` is set; if a PMU then has too
         /// few, falls back to groups.
-        Origin origin = Origin::automatic;
+        EventOrigin origin = EventOrigin::automatic;
         /// Join this published set. It determines groups, CPUs and read format, which must not be
         /// given; nor can it be limited to a cgroup.
         std::string set{};
@@ -135,14 +135,14 @@ class METAGROUP_API MetaGroup {
     /// The reason for this backend as text, for example the error of Backend::module.
     [[nodiscard]] const std::string& backend_reason() const& noexcept;
     [[nodiscard]] std::string backend_reason() &&;
-    /// The origin in use, never Origin::automatic, and the reason for it as text.
-    [[nodiscard]] Origin origin() const noexcept;
+    /// The origin in use, never EventOrigin::automatic, and the reason for it as text.
+    [[nodiscard]] EventOrigin origin() const noexcept;
     [[nodiscard]] const std::string& origin_reason() const& noexcept;
     [[nodiscard]] std::string origin_reason() &&;
     /// The CPUs of the options, or of the set that was joined.
     [[nodiscard]] const CpuList& cpus() const& noexcept;
     const CpuList& cpus() const&& = delete;
-    /// Device::publish() for a meta-group of Origin::set. The name keeps the events after this
+    /// Device::publish() for a meta-group of EventOrigin::set. The name keeps the events after this
     /// object is destroyed.
     void publish(const std::string& name, unsigned mode = 0440,
                  std::optional<std::uint32_t> gid = std::nullopt);

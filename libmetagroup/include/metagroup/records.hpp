@@ -45,7 +45,7 @@ class Records {
 
     /// Calls `visit` with the type (PERF_RECORD_SAMPLE...) and the bytes of each record.
     template <typename Visit>
-    void each(Visit visit) const {
+    void for_each(Visit visit) const {
         walk(bytes_, visit);
     }
     /// The number at `offset` in a record; 0 if the record is too short.

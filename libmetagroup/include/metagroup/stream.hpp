@@ -177,7 +177,7 @@ class METAGROUP_API Stream {
     [[nodiscard]] std::vector<RecordedEvent> events() const;
     /// The descriptors to poll, for programs that wait for others as well: when one is ready,
     /// wait() returns.
-    [[nodiscard]] std::span<const pollfd> polled() const noexcept;
+    [[nodiscard]] std::span<const pollfd> poll_fds() const noexcept;
 
     /// Releases the ring space of the data that read() returned, before the next call does.
     void release() noexcept;

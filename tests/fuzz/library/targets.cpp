@@ -237,7 +237,7 @@ bool is_difference(const Count& difference, const Count& older, const Count& new
 
 void hold_rules(const MemberDelta& delta, const std::optional<MemberView>& older) {
     const MemberView& newer = delta.newer();
-    demand((delta.match() == Match::joined) == !older,
+    demand((delta.match() == Match::added) == !older,
            "a member without an older record has joined");
     if (delta.match() != Match::ok) {
         demand(!delta.elapsed_ns() && !delta.time_enabled() && !delta.time_running() &&
@@ -302,7 +302,7 @@ void ring(Bytes input) {
     AnySampler sampler;
     sampler.common = numbers.below(2) == 0;
     sampler.hidden = numbers.below(2);
-    sampler.origins = {{1, 0, ReadFormat::group}, {2, 1, ReadFormat::total_time_enabled}};
+    sampler.sources = {{1, 0, ReadFormat::group}, {2, 1, ReadFormat::total_time_enabled}};
     const std::uint64_t begin = 8ULL * numbers.take<std::uint16_t>();
     const std::uint64_t length = numbers.take<std::uint16_t>();
     const test::FakeRing first(test::FakeRing::page, begin);

@@ -254,7 +254,7 @@ void Selection::add_options(CLI::App& app) {
         ->check(not_empty())
         ->type_name("CGROUP");
     app.add_option("--backend", backend_, "read with the module, or one CPU at a time")
-        ->check(CLI::IsMember({"auto", "module", "perfd"}))
+        ->check(CLI::IsMember({"auto", "module", "per-fd"}))
         ->capture_default_str();
     app.add_option("--origin", origin_,
                    "event groups, or sets opened by the module; groups may be multiplexed, sets "
@@ -285,12 +285,13 @@ metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpe
         options.cpus = metagroup::CpuList::parse(cpus_);
     }
     using metagroup::Backend;
-    using metagroup::Origin;
-    static const std::map<std::string, Origin> origins{
-        {"auto", Origin::automatic}, {"groups", Origin::groups}, {"set", Origin::set}};
+    using metagroup::EventOrigin;
+    static const std::map<std::string, EventOrigin> origins{{"auto", EventOrigin::automatic},
+                                                            {"groups", EventOrigin::groups},
+                                                            {"set", EventOrigin::set}};
     options.origin = origins.at(origin_);
     static const std::map<std::string, Backend> backends{
-        {"auto", Backend::automatic}, {"module", Backend::module}, {"perfd", Backend::per_fd}};
+        {"auto", Backend::automatic}, {"module", Backend::module}, {"per-fd", Backend::per_fd}};
     options.backend = backends.at(backend_);
     options.cgroup = cgroup_;
     options.device = device_;

@@ -51,10 +51,11 @@ struct Comparison {
 
 // Event groups that both backends can read: one per CPU, all attached to one meta-group, all
 // counting.
-class Sides {
+class ComparisonFixture {
   public:
     // \throws std::system_error naming what is missing.
-    Sides(const metagroup::GroupSpec& group, const CpuList& cpus, const std::string& device)
+    ComparisonFixture(const metagroup::GroupSpec& group, const CpuList& cpus,
+                      const std::string& device)
         : groups_({&group, 1}, cpus),
           device_(metagroup::Device::open(device)),
           payloads_(groups_.all()) {
@@ -171,7 +172,7 @@ void count(Cost& cost, std::string& unknown, const Calls& calls, unsigned sweeps
 }
 
 // `sweeps` with each backend. The calling thread should be bound to a CPU.
-Comparison compare(Sides& sides, unsigned sweeps) {
+Comparison compare(ComparisonFixture& sides, unsigned sweeps) {
     const auto per_fd = [&] { sides.read_per_fd(); };
     const auto module = [&] { sides.read_module(); };
 
@@ -365,7 +366,7 @@ int run(const CompareOptions& options) {
     std::unique_ptr<Results> results;
     bool all_same = true;
     for (const CpuList& some : selections) {
-        Sides sides(groups.front(), some, options.device);
+        ComparisonFixture sides(groups.front(), some, options.device);
         if (!results) {  // only after the first device was opened
             if (options.json)
                 results = std::make_unique<JsonLines>(output, experiment);

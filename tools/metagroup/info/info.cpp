@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "common/command_line.hpp"
-#include "common/facts.hpp"
+#include "common/fact_table.hpp"
 #include "common/text.hpp"
 #include "subcommands.hpp"
 
@@ -118,7 +118,7 @@ bool Checks::check(const std::string& what, const Action& action) {
     try {
         action();
     } catch (const Error& error) {
-        why = error.failed() + ": " + error.reason();
+        why = error.operation() + ": " + error.reason();
         remedy = error.remedy();
     } catch (const std::exception& error) {
         why = error.what();

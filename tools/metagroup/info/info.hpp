@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string>
 
-#include "common/facts.hpp"
+#include "common/fact_table.hpp"
 
 namespace tool {
 

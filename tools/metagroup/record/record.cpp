@@ -189,7 +189,7 @@ Record::Record(const RecordOptions& options)
       writer_(open_file()),
       timing_(stream_.period_ns(), common(), options.ring_size / 64, stream_.first_ns(),
               members_of(group_, stream_)),
-      inputs_(signals_, {stream_.polled().begin(), stream_.polled().end()}) {
+      inputs_(signals_, {stream_.poll_fds().begin(), stream_.poll_fds().end()}) {
     if (!common())
         fmt::print(stderr,
                    "metagroup: without the module, each CPU has its own timer (cpu-clock), whose "
@@ -282,7 +282,7 @@ void Record::record(Clock::time_point end) {
             const Stream::Wake wake = stream_.wait(0s);
             if (wake == Stream::Wake::ended) return;
             if (wake == Stream::Wake::timeout)  // the CPU of a ring went offline
-                inputs_ = Inputs(signals_, {stream_.polled().begin(), stream_.polled().end()});
+                inputs_ = Inputs(signals_, {stream_.poll_fds().begin(), stream_.poll_fds().end()});
         } else if (Clock::now() >= end) {
             return;
         }

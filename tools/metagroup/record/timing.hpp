@@ -42,7 +42,7 @@ class Timing {
     }
 
     void add(const metagroup::Records& records) {
-        records.each([this](std::uint32_t type, std::span<const std::byte> record) {
+        records.for_each([this](std::uint32_t type, std::span<const std::byte> record) {
             if (type == PERF_RECORD_SAMPLE)
                 add_sample(record);
             else if (type == PERF_RECORD_LOST_SAMPLES)

@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "common/command_line.hpp"
-#include "common/facts.hpp"
+#include "common/fact_table.hpp"
 #include "common/text.hpp"
 #include "subcommands.hpp"
 
@@ -69,7 +69,7 @@ void create_set(const SetOptions& options) {
     const auto gid = group_number(options.group);
     MetaGroup::Options what = options.selection.options();
     what.backend = metagroup::Backend::module;
-    what.origin = metagroup::Origin::set;
+    what.origin = metagroup::EventOrigin::set;
     what.follow = true;
     what.start_disabled = false;
     // Needed to record the set.

@@ -334,7 +334,7 @@ void Stat::show_deadlines() {
 // several events lose their counts, single events keep them.
 void Stat::report_lost_cpus() {
     group_.read(last_);  // Backend::per_fd may report it one sweep late
-    if (group_.origin() != metagroup::Origin::groups) return report_offline_time();
+    if (group_.origin() != metagroup::EventOrigin::groups) return report_offline_time();
     const Delta whole(first_, now_);
     std::set<int> lost;
     bool counted = true;

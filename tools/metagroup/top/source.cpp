@@ -211,8 +211,8 @@ void Figures::add_row(std::vector<Cell>& cells, const Counts& counts, Metrics::R
     }
 }
 
-Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, std::string method,
-                 const std::vector<MeasuredMetric>& metrics)
+LiveSource::LiveSource(const metagroup::MetaGroup::Options& options, AggrMode mode,
+                       std::string method, const std::vector<MeasuredMetric>& metrics)
     : live_(metagroup::LiveGroup::open(options)),
       cpus_(live_.group().cpus()),
       rows_(mode, cpus_),
@@ -225,13 +225,13 @@ Sampler::Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode, st
 }
 
 // The members may have changed.
-void Sampler::begin() {
+void LiveSource::begin() {
     lanes_ = counts_.layout().lanes_of(live_.group().members());
     accumulator_.restart(lanes_.size());
     accumulator_.add(counts_, live_.newest(), 0, lanes_);
 }
 
-std::chrono::nanoseconds Sampler::restart(std::chrono::nanoseconds interval) {
+std::chrono::nanoseconds LiveSource::restart(std::chrono::nanoseconds interval) {
     pause();
     live_.read();
     count_online();
@@ -243,12 +243,12 @@ std::chrono::nanoseconds Sampler::restart(std::chrono::nanoseconds interval) {
     return stream_ ? stream_->batch() : interval;
 }
 
-void Sampler::pause() {
+void LiveSource::pause() {
     if (stream_) overhead_.missed += stream_->stop();
     stream_.reset();
 }
 
-bool Sampler::fold() {
+bool LiveSource::fold() {
     constexpr auto kModes = std::to_array({AggrMode::cpu, AggrMode::core, AggrMode::cache,
                                            AggrMode::die, AggrMode::socket, AggrMode::node});
     pause();
@@ -267,7 +267,7 @@ bool Sampler::fold() {
     return true;
 }
 
-const Update* Sampler::sample() {
+const Update* LiveSource::sample() {
     const Counts* counts = count();
     if (counts != nullptr) figures_.fill(update_.cells, *counts);
     if (counts == nullptr || !stream_) follow_hotplug();
@@ -275,7 +275,7 @@ const Update* Sampler::sample() {
 }
 
 // nullptr if a stream currently has no more intervals.
-const Counts* Sampler::count() {
+const Counts* LiveSource::count() {
     if (stream_) return stream_->next(overhead_);
     const std::uint64_t begin = live_.newest().begin_ns();
     live_.read();
@@ -285,11 +285,11 @@ const Counts* Sampler::count() {
     return &counts_;
 }
 
-void Sampler::follow_hotplug() {
+void LiveSource::follow_hotplug() {
     if (stream_) live_.read();
     count_online();
     // A stream would keep the groups open that reopen() closes.
-    const bool restarts = stream_ && live_.group().origin() == metagroup::Origin::groups &&
+    const bool restarts = stream_ && live_.group().origin() == metagroup::EventOrigin::groups &&
                           !live_.offline().empty() &&
                           !live_.offline().intersect(metagroup::CpuList::online()).empty();
     if (restarts) pause();
@@ -297,7 +297,7 @@ void Sampler::follow_hotplug() {
     if (restarts) restart(interval_);
 }
 
-void Sampler::count_online() {
+void LiveSource::count_online() {
     update_.online.assign(rows_.places().size(), 0);
     const metagroup::CpuList offline = live_.offline();
     for (const int cpu : live_.group().cpus()) {
@@ -308,14 +308,14 @@ void Sampler::count_online() {
     }
     // It may have been offline only between two sweeps.
     for (const metagroup::MemberDelta& member : live_.delta())
-        if (member.gap()) update_.gaps.insert(member.newer().cpu());
+        if (member.reopened()) update_.gaps.insert(member.newer().cpu());
 }
 
-std::string Sampler::name() const {
+std::string LiveSource::name() const {
     return std::string(metagroup::to_string(live_.group().backend()));
 }
 
-std::string Sampler::progress() const {
+std::string LiveSource::progress() const {
     if (stream_)
         return fmt::format("stream, skew {}",
                            with_unit(std::chrono::nanoseconds(overhead_.skew.quantile(0.5))));
@@ -323,7 +323,8 @@ std::string Sampler::progress() const {
     return "sweep " + with_unit(std::chrono::nanoseconds(newest.end_ns() - newest.begin_ns()));
 }
 
-Player::Player(const Replay::Options& options, AggrMode mode, std::chrono::nanoseconds interval)
+RecordingSource::RecordingSource(const Replay::Options& options, AggrMode mode,
+                                 std::chrono::nanoseconds interval)
     : name_(options.file),
       replay_(options, mode, interval),
       figures_(replay_.analysis().columns()) {
@@ -331,7 +332,7 @@ Player::Player(const Replay::Options& options, AggrMode mode, std::chrono::nanos
         update_.online.push_back(place.cpus.size());
 }
 
-const Update* Player::sample() {
+const Update* RecordingSource::sample() {
     while (ahead_.empty()) {
         if (ended_) return nullptr;
         ended_ = !replay_.analysis().step([this](double end, const Counts& counts) {
@@ -344,11 +345,11 @@ const Update* Player::sample() {
     return &update_;
 }
 
-std::string Player::progress() const {
+std::string RecordingSource::progress() const {
     return fmt::format("{:.2f} of {:.2f} s", now_, replay_.seconds());
 }
 
-std::string Player::problem() const {
+std::string RecordingSource::problem() const {
     return ended_ && ahead_.empty() ? "end of the recording; q quits" : "";
 }
 

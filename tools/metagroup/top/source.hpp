@@ -172,13 +172,13 @@ class Source {
     virtual std::string problem() const = 0;  // empty if none
 };
 
-class Sampler : public Source {
+class LiveSource : public Source {
   public:
     // `method` is as in StreamedIntervals::start(). Uses sweeps until restart().
     // \throws as LiveGroup::open() and Aggregation. The groups of `metrics` come first in the
     // options.
-    Sampler(const metagroup::MetaGroup::Options& options, AggrMode mode,
-            std::string method = "sweep", const std::vector<MeasuredMetric>& metrics = {});
+    LiveSource(const metagroup::MetaGroup::Options& options, AggrMode mode,
+               std::string method = "sweep", const std::vector<MeasuredMetric>& metrics = {});
 
     // \throws as StreamedIntervals::start().
     std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) override;
@@ -192,7 +192,7 @@ class Sampler : public Source {
     std::string progress() const override;
     std::uint64_t missed() const override { return overhead_.missed; }
     std::string problem() const override {
-        return live_.problem().empty() ? late_.message() : live_.problem();
+        return live_.reopen_error().empty() ? late_.message() : live_.reopen_error();
     }
 
   private:
@@ -217,10 +217,11 @@ class Sampler : public Source {
     std::optional<StreamedIntervals> stream_;  // no value: sweeps
 };
 
-class Player : public Source {
+class RecordingSource : public Source {
   public:
     // \throws as Replay.
-    Player(const Replay::Options& options, AggrMode mode, std::chrono::nanoseconds interval);
+    RecordingSource(const Replay::Options& options, AggrMode mode,
+                    std::chrono::nanoseconds interval);
 
     std::chrono::nanoseconds restart(std::chrono::nanoseconds interval) override {
         return interval;

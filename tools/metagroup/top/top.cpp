@@ -70,12 +70,12 @@ void TopOptions::add_to(CLI::App& app) {
 
 std::unique_ptr<Source> make_source(const TopOptions& options, nanoseconds interval) {
     if (!options.replay.file.empty())
-        return std::make_unique<Player>(options.replay, options.mode, interval);
+        return std::make_unique<RecordingSource>(options.replay, options.mode, interval);
     std::vector<MeasuredMetric> metrics;
     if (!options.metrics.empty())
         metrics = choose_metrics(options.metrics, options.metric_directory);
-    return std::make_unique<Sampler>(options.selection.options(groups_of(metrics)), options.mode,
-                                     options.method, metrics);
+    return std::make_unique<LiveSource>(options.selection.options(groups_of(metrics)), options.mode,
+                                        options.method, metrics);
 }
 
 Model make_model(const Source& source, const std::string& filter) {

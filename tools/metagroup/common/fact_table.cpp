@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-#include "common/facts.hpp"
+#include "common/fact_table.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
