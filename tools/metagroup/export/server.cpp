@@ -131,6 +131,8 @@ Server::Server(std::vector<Listener> listeners, Page page)
     }
 }
 
+Server::~Server() = default;
+
 void Server::shut_late() {
     for (const auto& service : services_)
         service->connections.shut_late();

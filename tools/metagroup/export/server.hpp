@@ -20,6 +20,9 @@ class Server {
     // One thread per listener calls `page` for each request. \throws std::runtime_error.
     using Page = std::function<std::string(Format)>;
     Server(std::vector<Listener> listeners, Page page);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
 
     // Closes connections of slow clients; call this periodically.
     void shut_late();
