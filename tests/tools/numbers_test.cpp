@@ -6,8 +6,8 @@
 
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kLarge = (std::uint64_t{1} << 60U) + 1;
+constexpr std::uint64_t kLength = 1'000'000'000;
+constexpr std::uint64_t kHuge = (std::uint64_t{1} << 60U) + 1;
 
 const std::vector<tool::Column> kColumns{{.event = "huge", .scale = 1e300},
                                          {.event = "large"},
@@ -19,7 +19,7 @@ const std::vector<tool::Column> kColumns{{.event = "huge", .scale = 1e300},
 class Numbers {
   public:
     explicit Numbers(std::uint64_t time) {
-        const std::array<std::uint64_t, 4> counted{UINT64_MAX / 2 - 1, kLarge, UINT64_MAX / 4, 0};
+        const std::array<std::uint64_t, 4> counted{UINT64_MAX / 2 - 1, kHuge, UINT64_MAX / 4, 0};
         for (const std::size_t cpu : {0U, 1U}) {
             counts.add(3 * cpu, {.to = time,
                                  .enabled = time,
@@ -43,7 +43,7 @@ class Numbers {
         report->interval(1, counts);
         tool::Runs runs;
         runs.add(1, counts);
-        runs.add(2, Numbers(2 * kSecond).counts);
+        runs.add(2, Numbers(2 * kLength).counts);
         report->whole(runs.seconds(), runs.counts());
         report->overhead({});
         return contents_of(tree.path("output"));
@@ -69,19 +69,19 @@ const std::vector<tool::CountOutput> kFormats{{}, {.separator = ","}, {.json = t
 }  // namespace
 
 TEST_CASE("A sum of large counts is written to its last digit in each format", "[no-module]") {
-    const Numbers numbers(kSecond);
-    const std::string sum = std::to_string(2 * kLarge);
+    const Numbers numbers(kLength);
+    const std::string sum = std::to_string(2 * kHuge);
     CHECK(sum == "2305843009213693954");
     CHECK_THAT(numbers.printed(kFormats[0]),
                ContainsSubstring(" 2,305,843,009,213,693,954 ") && ContainsSubstring("large"));
     CHECK_THAT(numbers.printed(kFormats[1]), ContainsSubstring(sum + ",,large,"));
     const auto line = json_lines(numbers.printed(kFormats[2])).at(1);
     CHECK(line.at("event") == "large");
-    CHECK(line.at("counter-value").get<std::uint64_t>() == 2 * kLarge);
+    CHECK(line.at("counter-value").get<std::uint64_t>() == 2 * kHuge);
 }
 
 TEST_CASE("No format prints what is no finite number", "[no-module]") {
-    for (const std::uint64_t time : {std::uint64_t{0}, std::uint64_t{1}, kSecond})
+    for (const std::uint64_t time : {std::uint64_t{0}, std::uint64_t{1}, kLength})
         for (const tool::CountOutput& format : kFormats) {
             const std::string text = Numbers(time).printed(format);
             CAPTURE(time, text);

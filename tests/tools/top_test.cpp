@@ -46,7 +46,7 @@ metagroup::MetaGroup::Options counting(const char* events, Backend backend = Bac
 }
 
 // Samples until the condition holds. \return false after a time limit.
-bool comes(Sampler& sampler, const std::function<bool(const Update&)>& so) {
+bool comes(LiveSource& sampler, const std::function<bool(const Update&)>& so) {
     for (int tries = 0; tries < 200; ++tries) {
         std::this_thread::sleep_for(50ms);
         while (const Update* update = sampler.sample()) {
@@ -67,7 +67,7 @@ std::vector<std::string> top(std::initializer_list<std::string> arguments = {},
 
 // Takes the intervals that are there. \return their number.
 int drain(
-    Sampler& sampler, const std::function<void(const Update&)>& check = [](const Update&) {}) {
+    LiveSource& sampler, const std::function<void(const Update&)>& check = [](const Update&) {}) {
     int updates = 0;
     for (; const Update* update = sampler.sample(); ++updates)
         check(*update);
@@ -204,7 +204,7 @@ TEST_CASE("A filter by CPUs selects the row that they are folded into", "[no-mod
 }
 
 TEST_CASE("Folding starts with CPUs, and finally returns to them") {
-    Sampler sampler(counting("cpu-clock"), AggrMode::cpu);
+    LiveSource sampler(counting("cpu-clock"), AggrMode::cpu);
     const std::string first = sampler.places().front().name;
     REQUIRE(sampler.fold());
     CHECK_THAT(sampler.places().front().name, StartsWith("S0-D0-C"));
@@ -261,7 +261,7 @@ TEST_CASE("Intervals go up and down in steps, within bounds", "[no-module]") {
 }
 
 TEST_CASE("The clock of a CPU counts one second per second") {
-    Sampler sampler(counting("cpu-clock,page-faults"), AggrMode::cpu);
+    LiveSource sampler(counting("cpu-clock,page-faults"), AggrMode::cpu);
     std::this_thread::sleep_for(50ms);
     const Update& update = *sampler.sample();
     const std::size_t cpus = sampler.places().size();
@@ -272,7 +272,7 @@ TEST_CASE("The clock of a CPU counts one second per second") {
 }
 
 TEST_CASE("Columns are events with their units, then ratios") {
-    const auto series = Sampler(counting("{cpu-clock,page-faults}"), AggrMode::all).series();
+    const auto series = LiveSource(counting("{cpu-clock,page-faults}"), AggrMode::all).series();
     REQUIRE(series.size() == 2);
     CHECK(series[0].name == "cpu-clock");
     CHECK(series[0].unit == "CPUs");
@@ -283,7 +283,7 @@ TEST_CASE("A ratio has its own column", "[module]") {
     if (!std::filesystem::exists("/sys/bus/event_source/devices/armv8_pmuv3") &&
         !std::filesystem::exists("/sys/bus/event_source/devices/cpu"))
         SKIP("no PMU counts cycles here");
-    Sampler sampler(counting("{cycles,cpu-clock}"), AggrMode::cpu);
+    LiveSource sampler(counting("{cycles,cpu-clock}"), AggrMode::cpu);
     std::this_thread::sleep_for(200ms);
     REQUIRE(sampler.series().size() == 3);
     CHECK(sampler.series()[2].name == "GHz");
@@ -296,7 +296,7 @@ TEST_CASE("A CPU that goes offline is marked, and counts again when it is back",
                  std::pair(Backend::module, "stream"));
     CAPTURE(metagroup::to_string(backend), method);
     if (metagroup::test::online_cpus().size() < 2) SKIP("needs two CPUs");
-    Sampler sampler(counting("cpu-clock", backend), AggrMode::cpu, method);
+    LiveSource sampler(counting("cpu-clock", backend), AggrMode::cpu, method);
     sampler.restart(5ms);
     REQUIRE(comes(sampler, [](const Update& update) { return update.gaps.empty(); }));
     {
@@ -313,7 +313,7 @@ TEST_CASE("A CPU that goes offline is marked, and counts again when it is back",
 }
 
 TEST_CASE("top reads short intervals from a stream, in batches", "[module]") {
-    Sampler sampler(counting("cpu-clock"), AggrMode::cpu, "auto");
+    LiveSource sampler(counting("cpu-clock"), AggrMode::cpu, "auto");
     CHECK(sampler.restart(20ms) == 20ms);
     CHECK_FALSE(sampler.has_batches());
     const auto start = std::chrono::steady_clock::now();
@@ -330,7 +330,7 @@ TEST_CASE("top reads short intervals from a stream, in batches", "[module]") {
 }
 
 TEST_CASE("After a pause, top shows only intervals that begin later", "[module]") {
-    Sampler sampler(counting("cpu-clock"), AggrMode::cpu, "stream");
+    LiveSource sampler(counting("cpu-clock"), AggrMode::cpu, "stream");
     sampler.restart(1ms);
     sampler.pause();
     std::this_thread::sleep_for(300ms);
@@ -348,7 +348,7 @@ TEST_CASE("A CPU on which a cgroup does not run is not marked as offline", "[mac
     const metagroup::test::Cgroup empty("metagroup_empty");
     metagroup::MetaGroup::Options options = counting("cpu-clock", backend);
     options.cgroup = "metagroup_empty";
-    Sampler sampler(options, AggrMode::cpu);
+    LiveSource sampler(options, AggrMode::cpu);
     const std::vector<std::size_t> all(sampler.places().size(), 1);
     for (int sweep = 0; sweep < 3; ++sweep) {
         std::this_thread::sleep_for(10ms);

@@ -254,7 +254,6 @@ TEST_CASE("Columns have the properties of their events") {
     CHECK(columns[0].clock);
     CHECK(columns[1].clock);
     CHECK_FALSE(columns[2].clock);  // seconds of wall time, not of CPUs
-    CHECK(columns[2].once);
     CHECK_FALSE(columns[3].clock);  // of another type with the number of a clock
     CHECK(columns[3].scale == 0.5);
     CHECK(columns[3].unit == "Joules");
