@@ -48,8 +48,8 @@ class Frames(unittest.TestCase):
     def test_a_recording_is_read_and_plotted(self):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "perf.data")
-            subprocess.run([os.environ["METAGROUP_TOOL"], "record", "-e", EVENTS, "-I", "5ms", "-o", path, "--",
-                            "sleep", "1"], check=True, capture_output=True)
+            subprocess.run([os.environ["METAGROUP_TOOL"], "record", "-e", EVENTS, "-I", "5ms",
+                            "-o", path, "--", "sleep", "1"], check=True, capture_output=True)
             frame = metagroup.read(path)
             self.check(frame)
             self.assertTrue(frame.attrs["finished"])

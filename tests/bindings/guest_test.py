@@ -5,6 +5,7 @@
 One runs here first. The guest gets the files of all modules that are imported then.
 """
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -12,10 +13,6 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
-
-import frames_test
-import groups_test
-import threads_test
 
 PROJECT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
@@ -36,6 +33,8 @@ def files_of_modules() -> set[str]:
 
 
 def main() -> int:
+    for test in TESTS:
+        importlib.import_module(test.split(".")[0])
     if not unittest.main(None, argv=["", SAMPLE], exit=False).result.wasSuccessful():
         return 1
     with tempfile.TemporaryDirectory() as stage:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the tests of the Python package have in common. PYTHONPATH leads to the package.
+"""Helpers of the tests of the Python package. PYTHONPATH must lead to the package.
 
 METAGROUP_BACKEND names the backend to open groups with: see guest_test.py.
 """

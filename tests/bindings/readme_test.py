@@ -15,7 +15,8 @@ class Readme(unittest.TestCase):
     def test_its_program_runs(self):
         import matplotlib
         matplotlib.use("svg")
-        (program,) = re.findall("```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+        text = README.read_text(encoding="utf-8")
+        (program,) = re.findall("```python\n(.*?)```", text, re.DOTALL)
         # Any machine counts these.
         program = program.replace("cycles", "cpu-clock").replace("instructions", "page-faults")
         with contextlib.redirect_stdout(io.StringIO()) as printed:

@@ -34,7 +34,7 @@ class Numbers {
         counts.add_up(time);
     }
 
-    // What the report prints of an interval, and of the mean of two runs.
+    // The report of an interval, and of the mean of two runs.
     std::string printed(const tool::CountOutput& format) const {
         const metagroup::test::TempTree tree;
         tool::Output output(tree.path("output"));

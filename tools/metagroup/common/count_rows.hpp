@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// What all output formats of counts have in common.
+// Rows of counts, as all output formats need them.
 #pragma once
 
 #include <fmt/format.h>
@@ -64,8 +64,8 @@ inline double percent_running(const Column& column, const Count& count) {
     return column.supported ? 100 * count.coverage() : 100;
 }
 
-// The order of rows in perf stat: with -A by event, otherwise by place. An event that only some CPUs
-// count, for all, has rows only for these.
+// The order of rows in perf stat: with -A by event, otherwise by place. An event that only some
+// CPUs count, for all, has rows only for these.
 template <typename Row>
 void each_row(AggrMode mode, const Counts& counts, const Row& row) {
     const std::size_t places = counts.places();

@@ -55,8 +55,8 @@ class Output {
   public:
     enum class Stream { output = 1, error };
 
-    // The stream if the path is empty, standard output if it is -; truncates a file unless `append`.
-    // \throws std::system_error naming the file.
+    // The stream if the path is empty, standard output if it is -; truncates a file unless
+    // `append`. \throws std::system_error naming the file.
     explicit Output(const std::string& path, bool append = false, Stream stream = Stream::output);
 
     // \throws std::system_error naming the file, for example if the disk is full.

@@ -60,7 +60,8 @@ double weight_of(std::initializer_list<std::string_view> types, std::string_view
 }  // namespace
 
 Format format_for(std::string_view accept) {
-    const double open_metrics = weight_of({"application/openmetrics-text", "application/*"}, accept);
+    const double open_metrics =
+        weight_of({"application/openmetrics-text", "application/*"}, accept);
     const double text = weight_of({"text/plain", "text/*", "*/*"}, accept);
     return open_metrics > 0 && open_metrics >= text ? Format::open_metrics : Format::text;
 }

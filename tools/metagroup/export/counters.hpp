@@ -26,7 +26,7 @@ struct BaseUnit {
 // The base unit for a unit in sysfs. An unknown unit is its own base unit, in lower case.
 BaseUnit base_unit(std::string_view unit);
 
-// What is known about a counter for the time since the previous sweep.
+// The state of a counter for the time since the previous sweep.
 enum class State { counted, waiting, never, offline, unread, lost };
 constexpr auto kStates =
     std::to_array<std::string_view>({"counted", "waiting", "never", "offline", "unread", "lost"});
