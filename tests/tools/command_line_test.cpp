@@ -23,7 +23,7 @@ void check_failure(const std::string& command, const std::string& why) {
 
 TEST_CASE("An unknown subcommand is named, with a similar one or with all of them") {
     tool_fails("stta", {"\"stta\"; did you mean \"stat\"?"});
-    tool_fails("frobnicate", {"\"frobnicate\"; there are stat, top, list"});
+    tool_fails("frobnicate", {"\"frobnicate\"; the subcommands are stat, top, list"});
     tool_fails("frobnicate -e cycles -- sleep 1", {"\"frobnicate\""});
 }
 

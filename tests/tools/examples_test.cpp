@@ -72,10 +72,14 @@ TEST_CASE("Example stream_ipc prints a range for every CPU each second") {
 }
 
 TEST_CASE("Example stream_ipc leaves out what was counted before the first sample", "[module]") {
-    // The system call that starts the stream; there is none after that.
-    const Outcome outcome = example("stream_ipc '{cpu-clock,syscalls:sys_enter_ioctl}' 2");
-    CAPTURE(outcome.text);
-    CHECK(count(outcome.text, "CPU +[0-9]+ +0 to +0, ") == 2 * number_online());
+    // The system call that starts the stream always comes before the first sample, the few that
+    // follow it usually.
+    for (int attempt = 0; attempt < 10; ++attempt) {
+        const Outcome outcome = example("stream_ipc '{cpu-clock,syscalls:sys_enter_ioctl}' 1");
+        if (count(outcome.text, "CPU +[0-9]+ +0 to +0, ") == number_online()) return;
+        UNSCOPED_INFO(outcome.text);
+    }
+    FAIL("the first sample always has a ratio");
 }
 
 TEST_CASE("Example stream_ipc needs two events") {

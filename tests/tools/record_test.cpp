@@ -87,7 +87,7 @@ TEST_CASE("A recording is read as far as it was written if its writer was killed
     CHECK(contents.samples > 100);
     const Outcome report = here.run(METAGROUP_TOOL " report perf.data");
     CHECK(report.status == 0);
-    CHECK_THAT(report.text, ContainsSubstring("perf.data was not finished"));
+    CHECK_THAT(report.text, ContainsSubstring("perf.data is incomplete"));
 }
 
 TEST_CASE("With --overwrite the newest samples are kept") {

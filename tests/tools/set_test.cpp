@@ -49,7 +49,7 @@ TEST_CASE("Invalid words after set are named") {
     tool_fails("set", {"subcommand"});
     tool_fails("set lst", {"set: unknown subcommand \"lst\"", "\"list\""});
     tool_fails("set create web --mod 1", {"set create: unknown option \"--mod\"", "\"--mode\""});
-    tool_fails("set create web --mode 999", {"\"999\" is no mode"});
+    tool_fails("set create web --mode 999", {"\"999\" is not a file mode"});
     tool_fails("set create web --group no-such-group", {"no group \"no-such-group\""});
     tool_fails("set create", {"NAME"});
 }

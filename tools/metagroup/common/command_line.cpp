@@ -269,7 +269,7 @@ void Selection::add_options(CLI::App& app) {
     app.add_flag("--quiet-cpus", mode_.quiet,
                  "do not wake idle CPUs; their counts date from idle entry");
     app.add_flag("--skip-isolated", mode_.skip_isolated,
-                 "do not interrupt isolated CPUs (nohz_full=, isolcpus=)");
+                 "do not interrupt isolated CPUs (nohz_full, isolcpus)");
 }
 
 metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpec> first) const {
