@@ -4,14 +4,14 @@
 // ratio between two samples, and the numbers of samples and lost samples, since the start.
 #include <algorithm>
 #include <cstdio>
+#include <metagroup/accumulator.hpp>
 #include <metagroup/stream.hpp>
 #include <stdexcept>
 #include <string>
-#include <utility>
 #include <vector>
 
 struct Cpu {
-    std::uint64_t cycles = 0, instructions = 0, samples = 0, lost = 0;
+    std::uint64_t samples = 0, lost = 0;
     double lowest = 1e9, highest = 0;
 };
 
@@ -24,18 +24,19 @@ int main(int argc, char** argv) try {
 
     auto group = metagroup::MetaGroup::open(options);
     std::vector<Cpu> cpus(group.members().size());
+    metagroup::Accumulator differences(cpus.size());
     auto stream = metagroup::Stream::start(group, {.period = std::chrono::microseconds(100)});
     while (stream.wait(std::chrono::seconds(1)) != metagroup::Stream::Wake::ended) {
         for (const metagroup::Deadline& deadline : stream.read()) {
             for (const metagroup::Sample& sample : deadline) {
                 Cpu& cpu = cpus[sample.index()];
                 cpu.lost += sample.lost();
-                const auto all_cycles = sample.raw(0), all_done = sample.raw(1);
-                if (!all_cycles || !all_done) continue;
-                const auto cycles = *all_cycles - std::exchange(cpu.cycles, *all_cycles);
-                const auto done = *all_done - std::exchange(cpu.instructions, *all_done);
-                if (cpu.samples++ == 0 || cycles == 0) continue;  // the first sample, or idle
-                const double ratio = double(done) / double(cycles);
+                if (sample.nr() > 0) ++cpu.samples;
+                const auto difference = differences.add(sample);
+                if (!difference) continue;  // the first sample, or only losses
+                const auto cycles = difference->estimate(0), done = difference->estimate(1);
+                if (!cycles || !done || *cycles == 0) continue;
+                const double ratio = *done / *cycles;
                 cpu.lowest = std::min(cpu.lowest, ratio);
                 cpu.highest = std::max(cpu.highest, ratio);
             }

@@ -137,7 +137,7 @@ TEST_CASE("No exported counter goes back, whatever changes", "[machine]") {
     {
         Disturbance disturb(owner, set.first);
         repeat_for(
-            long_time(std::chrono::seconds(120)),
+            long_time(std::chrono::seconds(60)),
             [&] {
                 disturb();
                 ++changes;
