@@ -42,10 +42,10 @@ CpuList LiveGroup::offline() const {
 }
 
 // The module itself reopens the events of sets soon after their CPU comes online.
-void LiveGroup::find_problem(const CpuList& online) {
+void LiveGroup::find_reopen_error(const CpuList& online) {
     for (std::size_t i = 0; i < newer_.size() && reopen_error_.empty(); ++i)
         if (newer_[i].status() == Status::offline && online.contains(group_.members()[i].cpu))
-            reopen_error_ = group_.problem(i);
+            reopen_error_ = group_.reopen_error(i);
 }
 
 bool LiveGroup::reopen() {
@@ -57,7 +57,7 @@ bool LiveGroup::reopen() {
         const CpuList online = CpuList::online();
         if (gone.intersect(online).empty()) return false;
         if (group_.origin() != EventOrigin::groups) {
-            find_problem(online);
+            find_reopen_error(online);
             return false;
         }
         MetaGroup::Options options = options_;

@@ -283,7 +283,7 @@ const CpuList& MetaGroup::cpus() const& noexcept {
 void MetaGroup::publish(const std::string& name, unsigned mode, std::optional<std::uint32_t> gid) {
     state_->reader->publish(name, mode, gid);
 }
-std::string MetaGroup::problem(std::size_t i) const {
+std::string MetaGroup::reopen_error(std::size_t i) const {
     const std::span<const EventSpec> its = events(i);
     if (state_->origin == EventOrigin::groups) return {};
     const MemberInfo info = state_->reader->member(state_->members[i].number);

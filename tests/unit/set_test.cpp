@@ -141,7 +141,7 @@ TEST_CASE("Without counters for a set that follows, groups are opened and the re
     CHECK(module.attached_fds.size() == CpuList::online().size());
     wanted.origin = EventOrigin::set;
     CHECK(error_from([&] { MetaGroup::open(wanted); }).cause() == Cause::pmu_busy);
-    CHECK_THROWS_AS(mg.problem(mg.members().size()), std::out_of_range);
+    CHECK_THROWS_AS(mg.reopen_error(mg.members().size()), std::out_of_range);
 }
 
 TEST_CASE("A set that is opened disabled has counted nothing") {

@@ -60,7 +60,7 @@ class METAGROUP_API LiveGroup {
   private:
     explicit LiveGroup(MetaGroup::Options options);
     void start();
-    void find_problem(const CpuList& online);
+    void find_reopen_error(const CpuList& online);
 
     MetaGroup::Options options_;  // with all requested CPUs
     MetaGroup group_;

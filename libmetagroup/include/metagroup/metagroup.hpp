@@ -148,7 +148,7 @@ class METAGROUP_API MetaGroup {
                  std::optional<std::uint32_t> gid = std::nullopt);
     /// Why the events of a followed member could not be reopened, as text; empty if they were, or
     /// if that was not tried. \throws Error; std::out_of_range if i >= members().size().
-    [[nodiscard]] std::string problem(std::size_t i) const;
+    [[nodiscard]] std::string reopen_error(std::size_t i) const;
     /// The members, in the order of the snapshot's records.
     [[nodiscard]] std::span<const Member> members() const& noexcept;
     std::span<const Member> members() const&& = delete;

@@ -366,7 +366,7 @@ void Stat::report_offline_time() const {
                cpus.size() > 1 ? "up to " : "", with_unit(std::chrono::nanoseconds(longest)));
     for (std::size_t i = 0; i < last_.size(); ++i) {
         const std::string problem =
-            last_[i].status() == metagroup::Status::offline ? group_.problem(i) : "";
+            last_[i].status() == metagroup::Status::offline ? group_.reopen_error(i) : "";
         if (!problem.empty()) return fmt::print(stderr, "metagroup: {}\n", problem);
     }
 }
