@@ -67,7 +67,7 @@ Fd open_cgroup_event(const perf_event_attr& attr, int cgroup, int cpu, int leade
                                          PERF_FLAG_PID_CGROUP | PERF_FLAG_FD_CLOEXEC)));
 }
 
-// Nothing if the CPU or the PMU has just gone.
+// No value if the CPU or the PMU has just gone.
 std::shared_ptr<Group> open_any(World& world, std::uint64_t format, Random& random) {
     const std::shared_lock lock(world.plugging);
     auto group = std::make_shared<Group>();

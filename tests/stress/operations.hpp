@@ -210,7 +210,7 @@ bool replug_cpu(World& world, Random& random);
 // is offline, or the kernel keeps PMUs that have events.
 bool disturb_pmu(World& world, Random& random);
 
-// Streams may take more or less of the CPUs than is usual.
+// Lets streams use more or less CPU time than usual.
 bool throttle_streams(Random& random);
 
 bool move_process(const MovedProcess& process, Random& random);

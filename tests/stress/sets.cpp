@@ -57,7 +57,7 @@ bool open_a_set(Worker& worker, Random& random) {
     return true;
 }
 
-// A template's PMU may go at any time. In a meta-group that no other worker has.
+// A template's PMU may be unregistered at any time. Uses a meta-group of its own.
 bool open_template(Worker& worker, Random& random) {
     const auto attr = testpmu_event(0);
     if (!attr) return false;

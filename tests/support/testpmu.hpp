@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The PMUs of tests/testpmu, and what they do on demand.
+// The PMUs of tests/testpmu, and their controls.
 #pragma once
 
 #include <linux/perf_event.h>
@@ -34,9 +34,9 @@ struct TestpmuCounters {
 bool testpmu_idle_is_probed();
 
 void testpmu_set_read_error(int error);
-// One read of a group in so many fails with EIO, at random; 0: none.
+// On average, one in this many reads of a group fails with EIO; 0: none.
 void testpmu_set_read_failures(unsigned one_in);
-// Its counts go back.
+// Its counts decrease.
 void testpmu_set_backwards(bool backwards);
 void testpmu_set_update_time(unsigned microseconds);
 // The time that metagroup_core takes to update a count; at the end 0 again, the default.

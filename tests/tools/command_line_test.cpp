@@ -210,7 +210,7 @@ TEST_CASE("Without permission, subcommands that count fail and name the remedy",
     }
 }
 
-TEST_CASE("A file named - is standard output, which takes no recording") {
+TEST_CASE("A file named - is standard output, which cannot hold a recording") {
     CHECK_THAT(run_tool("stat -e dummy --timeout 10ms -x , -o - 2>/dev/null").text,
                ContainsSubstring("dummy"));
     tool_fails("record -e dummy -o - -- true", {"cannot be written to a stream"});

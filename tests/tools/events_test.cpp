@@ -94,7 +94,7 @@ TEST_CASE("stat counts duration_time under perf's name") {
     CHECK(lines.size() == 1 + number_online() + 1);
 }
 
-TEST_CASE("A recording of duration_time has one row of it") {
+TEST_CASE("A recording of duration_time has one row for it") {
     const metagroup::test::TempTree tree;
     const std::string file = tree.path("perf.data");
     tool_output("record -e duration_time,cpu-clock -o " + file + " -- sleep 0.2");

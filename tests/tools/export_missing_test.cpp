@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Counts that are not known, and how metagroup export shows that. Tag [machine]: changes the PMU
+// Unknown counts, and how metagroup export shows them. Tag [machine]: changes the PMU
 // that all tests share, or takes CPUs offline.
 #include <cerrno>
 
@@ -34,7 +34,7 @@ bool comes_to(const Exporter& exporter, const std::string& event, const std::str
     return false;
 }
 
-// So many events of the shared PMU, which counts nanoseconds: a, b, c, ...
+// This many events of the shared PMU, which counts nanoseconds: a, b, c, ...
 std::string events_of_pmu(int events, const std::string& separator) {
     std::string list;
     for (int i = 0; i < events; ++i)
@@ -68,8 +68,7 @@ TEST_CASE("States have the labels of counts without the CPU") {
     CHECK(counted == static_cast<double>(number_online()));
 }
 
-TEST_CASE("An event that was never counted has no count, and its counters are in that state",
-          "[machine]") {
+TEST_CASE("An event that was never counted has no count, and its counters say so", "[machine]") {
     need_testpmu();
     // A group larger than its PMU.
     const Exporter exporter('{' + events_of_pmu(5, ",") + "},cpu-clock");
@@ -116,7 +115,7 @@ TEST_CASE("A counter that is not on the PMU is waiting", "[machine]") {
     CHECK(comes_to(exporter, "a", "counted"));
 }
 
-TEST_CASE("A count that went back is lost, and the time is not known", "[machine]") {
+TEST_CASE("A count that decreased is lost, and its time is unknown", "[machine]") {
     need_testpmu();
     const Exporter exporter(events_of_pmu(1, ","));
     const std::string known = "metagroup_event_known_seconds_total{event=\"a\"}";
@@ -133,7 +132,7 @@ TEST_CASE("A count that went back is lost, and the time is not known", "[machine
     CHECK(comes_to(exporter, "a", "counted"));
 }
 
-TEST_CASE("The counters of a CPU that is offline are in that state until it is back", "[machine]") {
+TEST_CASE("Counters of an offline CPU are in that state until it is back online", "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const auto origin = GENERATE("groups", "set");
     CAPTURE(origin);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Scrapes while everything changes that a count depends on: no exported counter goes back.
+// Scrapes while everything changes on which counts depend: no exported counter may decrease.
 #include <algorithm>
 #include <catch2/catch_get_random_seed.hpp>
 #include <deque>
@@ -29,7 +29,7 @@ class Client {
         const MetricsPage page = exporter_->page();
         for (const auto& [name, series] : page) {
             if (series.type == "gauge") continue;
-            // It has the 64 bits of the largest count.
+            // Has the 64 bits of the largest count.
             const long double value = std::stold(series.value);
             auto& [last, text] = last_[name];
             if (value < last)
@@ -56,7 +56,7 @@ struct PmuAtEnd {
     }
 };
 
-// Changes something, chosen at random.
+// Makes a random change.
 class Disturbance {
   public:
     explicit Disturbance(Device& owner, std::uint32_t member) : owner_(owner), member_(member) {}
@@ -105,7 +105,7 @@ class Disturbance {
 
 }  // namespace
 
-TEST_CASE("No exported counter goes back, whatever changes", "[machine]") {
+TEST_CASE("No exported counter ever decreases", "[machine]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     if (!testpmu_event(0)) SKIP("metagroup_testpmu is not loaded");
     const PmuAtEnd pmu;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// metagroup export on a port that is free, scraped like Prometheus.
+// metagroup export on a free port, scraped as Prometheus does.
 #pragma once
 
 #include <cstdint>

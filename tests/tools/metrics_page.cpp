@@ -184,7 +184,7 @@ class Reader {
     bool open_metrics_;
     bool ended_ = false;
     std::string line_;
-    // Of the family.
+    // The family's texts.
     std::string family_, type_;
     bool has_samples_ = false, has_count_ = false, has_sum_ = false;
     std::optional<std::vector<std::string>> names_;  // of labels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The page of metagroup export by the rules of both formats, and its numbers.
+// The page of metagroup export: the rules of both formats, and its numbers.
 #include "metrics_page.hpp"
 #include "export/exposition.hpp"
 #include "export/scrape.hpp"
@@ -63,7 +63,7 @@ TEST_CASE("Times above 2^53 ns are exact in both formats", "[no-module]") {
         CHECK(page.at(name + std::string(R"({event="clock"})")).value == "9007199.254740993");
 }
 
-TEST_CASE("A count that becomes an estimate does not go back", "[no-module]") {
+TEST_CASE("A count that becomes an estimate does not decrease", "[no-module]") {
     const auto value = [](double estimate) {
         return page_of({{"a", {.unit = "", .counters = {{0, counted(kLarge, estimate)}}}}},
                        Format::text)
@@ -77,7 +77,7 @@ TEST_CASE("A count that becomes an estimate does not go back", "[no-module]") {
     CHECK(std::stod(value(0x1p64)) == 0x1p64 + 0x1p53);
 }
 
-TEST_CASE("The page of the exporter keeps the rules of the format that it says it has") {
+TEST_CASE("The exporter's page follows the rules of its declared format") {
     const auto accept = GENERATE("", "Accept: application/openmetrics-text\r\n");
     const Exporter exporter(R"({cpu-clock,page-faults},software/config=2,name="x\y"/)",
                             "cpu,socket");

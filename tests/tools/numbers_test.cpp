@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Numbers at the limits, in all output formats of counts.
+// Numbers at their limits, in all output formats of counts.
 #include "common/count_report.hpp"
 #include "common/counts.hpp"
 #include "program.hpp"
@@ -15,7 +15,7 @@ const std::vector<tool::Column> kColumns{{.event = "huge", .scale = 1e300},
                                          {.event = "clock", .clock = true},
                                          {.event = "none"}};
 
-// Of two CPUs in so many ns each.
+// On two CPUs, for this many ns each.
 class Numbers {
   public:
     explicit Numbers(std::uint64_t time) {
@@ -80,7 +80,7 @@ TEST_CASE("A sum of large counts is written to its last digit in each format", "
     CHECK(line.at("counter-value").get<std::uint64_t>() == 2 * kHuge);
 }
 
-TEST_CASE("No format prints what is no finite number", "[no-module]") {
+TEST_CASE("No format prints numbers that are not finite", "[no-module]") {
     for (const std::uint64_t time : {std::uint64_t{0}, std::uint64_t{1}, kLength})
         for (const tool::CountOutput& format : kFormats) {
             const std::string text = Numbers(time).printed(format);

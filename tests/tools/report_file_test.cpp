@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Which files report reads, and what it says of others.
+// Files that report reads, and its errors for others.
 #include "program.hpp"
 
 TEST_CASE("Without a name report reads perf.data", "[no-module]") {

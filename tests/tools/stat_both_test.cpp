@@ -153,7 +153,7 @@ TEST_CASE("stat and perf stat count the same tracepoints", "[no-module]") {
 }
 
 // The events of such a PMU count nanoseconds on all CPUs, so that each estimate is known.
-TEST_CASE("stat and perf stat have the same estimates where events share a PMU", "[machine]") {
+TEST_CASE("stat and perf stat have the same estimates for multiplexed events", "[machine]") {
     const bool emulated = GENERATE(false, true);
     std::string event = "metagroup_test/config=0,name=";
     std::optional<metagroup::test::TestpmuCounters> counters;

@@ -10,7 +10,7 @@ using namespace metagroup::test;
 namespace {
 
 // A set on the first CPU whose first event moves to the second one and back all the time, and whose
-// others stay. The calls come from a CPU that is neither.
+// others stay. The calls are made on a third CPU.
 struct MovingSet {
     Meta meta;
     MovingSet(const perf_event_attr& first, std::vector<perf_event_attr> events) {
@@ -52,7 +52,7 @@ TEST_CASE_METHOD(NeedsSets,
 }
 
 TEST_CASE_METHOD(NeedsSets, "A set is reset while its first event moves and the others stay") {
-    // Most moves of the first event are within a read of the second.
+    // Most moves of the first event then happen during a read of the second.
     const TestpmuUpdateTime slow(300);
     const MovingSet set(testpmu_or_skip(0), {core_or_skip(0)});
     set.move_while([&] { REQUIRE(set.meta.control(PERF_METAGROUP_IOC_RESET) == 0); });

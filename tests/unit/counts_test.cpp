@@ -88,7 +88,7 @@ TEST_CASE("A value that is not finite is not shown") {
     CHECK_FALSE(huge.ratio(0, 1, 1));  // 0 / 0
 }
 
-TEST_CASE("A rate that is no finite number is not shown") {
+TEST_CASE("A rate that is not finite is not shown") {
     Counts huge(layout_of(1, AggrMode::all, {{.event = "a", .scale = 1e300}}));
     const std::array<std::uint64_t, 1> counts{1'000'000};
     huge.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = counts});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The text formats of Prometheus, with numbers that are exact: counts may be above 2^53.
+// The text formats of Prometheus, with exact numbers: counts may be above 2^53.
 #pragma once
 
 #include <array>
@@ -31,7 +31,7 @@ class Number {
     std::string text_;
 };
 
-// The distribution of times, from the fastest sweep of few CPUs to far beyond the slowest of many.
+// A distribution of times, from the fastest sweep of few CPUs to far beyond the slowest of many.
 class Times {
   public:
     struct Limit {
