@@ -165,6 +165,42 @@ TEST_CASE("A row of metrics shows how many CPUs it lacks", "[no-module]") {
     CHECK(nlohmann::json::parse(line(true, std::nullopt)).at("metrics").at("insn per cycle") == 2);
 }
 
+TEST_CASE("A metric that is too large is not shown") {
+    metagroup::test::TempTree tree;
+    tree.file("large.json", R"([{"MetricName": "large", "MetricExpr": "cpu\\-clock * 1e300",
+        "ScaleUnit": "1e300y"}])");
+    const std::string options = "stat -M large --timeout 20ms --metric-dir " + tree.path();
+    const auto line = json_lines(tool_output(options + " -j")).at(0);
+    CHECK(line.at("event") == "cpu-clock");
+    CHECK_FALSE(line.contains("metric-value"));
+    CHECK_THAT(tool_output(options + " -x,"), !ContainsSubstring("inf"));
+    CHECK_THAT(tool_output(options), !ContainsSubstring("inf"));
+    CHECK(json_lines(tool_output(options + " -j --metric-only"))
+              .at(0)
+              .at("metrics")
+              .at("y  large")
+              .is_null());
+}
+
+TEST_CASE("The time in a metric is wall time, even if a cgroup ran for a part of it",
+          "[no-module]") {
+    const std::vector<tool::Column> columns{{.event = "cpu-clock", .clock = true}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        columns, std::vector<tool::CountLayout::Lane>{{0, 0, 1}, {1, 0, 1}},
+        tool::Aggregation(tool::AggrMode::all, metagroup::CpuList({0, 1}))));
+    // A tenth of two seconds on each CPU.
+    const std::array<std::uint64_t, 1> clock{200'000'000};
+    for (const std::size_t cpu : {0U, 1U})
+        counts.add(
+            cpu, {.to = 2'000'000'000, .enabled = clock[0], .running = clock[0], .counts = clock});
+    counts.add_up();
+    MetricExpression expression("cpu\\-clock / 1000 / duration_time");
+    REQUIRE(expression.variables().size() == 2);
+    const tool::Metrics metrics(
+        columns, {{0, std::move(expression), {std::size_t{0}, std::nullopt}, 1, "CPUs"}});
+    CHECK(metrics.of(counts, 0, 0)->value == Catch::Approx(0.2));
+}
+
 TEST_CASE("stat -v prints how long each event was counted") {
     const Tables tables;
     CHECK_THAT(tool_output(tables.stat("-v -M CPUs")),

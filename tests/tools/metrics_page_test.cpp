@@ -139,3 +139,28 @@ TEST_CASE("A page that breaks a rule of its format is refused", "[no-module]") {
     CAPTURE(bad);
     CHECK_THROWS(read_page(bad, Format::text));
 }
+
+TEST_CASE("An event without a known count is absent from the counts, and does not count as 0",
+          "[no-module]") {
+    tool::Counter unknown;
+    unknown.count.counters = 1;
+    unknown.count.enabled = kLarge;
+    unknown.states[static_cast<std::size_t>(tool::State::never)] = 1;
+    const MetricsPage page = page_of({{"a", {.unit = "", .counters = {{0, unknown}}}}},
+                                     GENERATE(Format::text, Format::open_metrics));
+    CHECK_FALSE(page.contains(R"(metagroup_events_total{event="a"})"));
+    CHECK(page.at(R"(metagroup_event_counters{event="a",state="never"})").value == "1");
+    CHECK(page.at(R"(metagroup_event_enabled_seconds_total{event="a"})").value ==
+          "9007199.254740993");
+}
+
+TEST_CASE("A reading is a gauge, with the mean of its CPUs", "[no-module]") {
+    const MetricsPage page = page_of(
+        {{"margin",
+          {.unit = "c", .reading = true, .counters = {{0, counted(40)}, {1, counted(50)}}}}},
+        GENERATE(Format::text, Format::open_metrics));
+    const auto& margin = page.at(R"(metagroup_reading_c{event="margin"})");
+    CHECK(margin.type == "gauge");
+    CHECK(std::stod(margin.value) == 45);
+    CHECK_FALSE(page.contains(R"(metagroup_event_c_total{event="margin"})"));
+}

@@ -88,3 +88,30 @@ TEST_CASE("No format prints numbers that are not finite", "[no-module]") {
             CHECK_THAT(text, !ContainsSubstring("inf") && !ContainsSubstring("nan"));
         }
 }
+
+TEST_CASE("The number of CPUs of a row excludes those that did not count", "[no-module]") {
+    const std::vector<metagroup::CpuPlace> sockets{{.socket = 0}, {.socket = 0}, {.socket = 1}};
+    const tool::Aggregation rows(tool::AggrMode::socket, metagroup::CpuList({0, 1, 2}), sockets);
+    const std::vector<tool::Column> columns{{.event = "a"}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        columns, std::vector<tool::CountLayout::Lane>{{0, 0, 1}, {1, 0, 1}, {2, 0, 1}}, rows));
+    const std::array<std::uint64_t, 1> some{100};
+    counts.add(1, {.to = kLength, .enabled = kLength, .running = kLength, .counts = some});
+    counts.add_up(kLength);
+    const tool::Metrics metrics(columns);
+    const auto lines = [&](const tool::CountOutput& format) {
+        const metagroup::test::TempTree tree;
+        tool::Output output(tree.path("output"));
+        format.make_report(output, {rows, columns, metrics, "", "", "module", "groups"})
+            ->interval(1, counts);
+        return split(contents_of(tree.path("output")), '\n');
+    };
+    const auto csv = lines(kFormats[1]);
+    CHECK(csv.at(0) == "1.000000000,S0,1,100,,a,1000000000,100.00,100.000,/sec,0,1");
+    CHECK(csv.at(1) == "1.000000000,S1,0,<not counted>,,a,0,0.00,,,0,1");
+    const auto json = lines(kFormats[2]);
+    CHECK(nlohmann::json::parse(json.at(0)).at("counters") == 1);
+    CHECK(nlohmann::json::parse(json.at(0)).at("counters-missing") == 1);
+    CHECK(nlohmann::json::parse(json.at(1)).at("counters") == 0);
+    CHECK_THAT(lines(kFormats[0]).at(1), Catch::Matchers::EndsWith("(1 of 2 CPUs)"));
+}

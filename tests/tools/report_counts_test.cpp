@@ -2,9 +2,12 @@
 // The figures of report for recordings in which counts are missing, or begin anew.
 #include <linux/perf_event.h>
 
+#include <metagroup/recording.hpp>
 #include <metagroup/recording_writer.hpp>
 
+#include "common/analysis.hpp"
 #include "program.hpp"
+#include "support/perf_data_builder.hpp"
 
 namespace {
 
@@ -96,6 +99,25 @@ TEST_CASE("The counts of lost samples are divided among their intervals", "[no-m
                ContainsSubstring("phase 1") && !ContainsSubstring("phase 2"));
 }
 
+TEST_CASE("A CPU with fewer samples than the others is in every interval and phase",
+          "[no-module]") {
+    Counted counted(2);
+    for (std::uint64_t at = 0; at <= 900; ++at)
+        for (const int cpu : {0, 1})
+            if (cpu == 0 || at % 3 == 0) counted.sample(cpu, at, at * 1000);
+    const auto lines = counted.report("-I 1ms");
+    REQUIRE(lines.size() == 900);
+    for (const auto& line : lines) {
+        CHECK(line.at("metric-value").get<double>() == Approx(2e6).epsilon(0.001));
+        CHECK(line.at("counters") == 2);
+    }
+    std::vector<double> means;
+    for (const auto& line : json_lines(tool_output("report -j --phases " + counted.file)))
+        if (line.contains("phase")) means.push_back(line.at("mean"));
+    REQUIRE(means.size() == 1);
+    CHECK(means[0] == Approx(2e6).epsilon(0.001));
+}
+
 TEST_CASE("A CPU without samples at the end of a recording is missing in the last intervals",
           "[no-module]") {
     Counted counted(2);
@@ -109,6 +131,36 @@ TEST_CASE("A CPU without samples at the end of a recording is missing in the las
     CHECK(lines[2].at("counters-missing") == 1);
     CHECK(lines[3].at("counters") == 1);
     CHECK(lines[3].at("counter-value") == 100'000);
+}
+
+TEST_CASE("Intervals end as soon as all CPUs have later samples, even without rounds",
+          "[no-module]") {
+    const metagroup::test::TempTree tree;
+    const std::string path = tree.path("recording");
+    metagroup::test::PerfDataBuilder file;
+    file.event({1, 2});
+    constexpr std::uint64_t samples = 300;
+    for (std::uint64_t i = 1; i <= samples; ++i)
+        for (const std::uint32_t cpu : {0U, 1U})
+            file.sample(i * metagroup::test::PerfDataBuilder::ms, cpu, {{1000 * i, cpu + 1}});
+    file.write(path);
+    metagroup::Recording recording(path);
+    const auto extent = tool::find_extent(recording, 0, UINT64_MAX);
+    tool::Analysis analysis(recording, extent, tool::Aggregation(tool::AggrMode::all, extent.cpus),
+                            2'000'000);
+    std::uint64_t entries = 0;
+    std::uint64_t intervals = 0;
+    bool late = false;
+    while (analysis.step([&](double, const tool::Counts& counts) {
+        ++intervals;
+        CHECK(counts.at(0, 0).complete());
+    })) {
+        ++entries;
+        late = late || 4 * intervals + 12 < entries;
+    }
+    CHECK(entries == 2 * samples);
+    CHECK(intervals == samples / 2);
+    CHECK_FALSE(late);
 }
 
 TEST_CASE("The rate of an event excludes CPUs that did not count it", "[no-module]") {

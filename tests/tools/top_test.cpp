@@ -279,6 +279,25 @@ TEST_CASE("Columns are events with their units, then ratios") {
     CHECK(series[1].unit == "/s");
 }
 
+TEST_CASE("A number that lacks CPUs is marked, and a CPU without a count has none", "[no-module]") {
+    const std::vector<tool::Column> columns{{.event = "a"}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        columns, std::vector<tool::CountLayout::Lane>{{0, 0, 1}, {1, 0, 1}},
+        tool::Aggregation(AggrMode::cpu, metagroup::CpuList({0, 1}))));
+    constexpr std::uint64_t second = 1'000'000'000;
+    const std::array<std::uint64_t, 1> some{100};
+    counts.add(0, {.to = second, .enabled = second, .running = second, .counts = some});
+    counts.add_up(second);
+    std::vector<Cell> cells;
+    tool::Figures(columns).fill(cells, counts);
+    REQUIRE(cells.size() == 3);
+    CHECK(cells[0].value == 100);
+    CHECK_FALSE(cells[0].estimated);
+    CHECK_FALSE(cells[1].value);
+    CHECK(cells[2].value == 100);
+    CHECK(cells[2].estimated);
+}
+
 TEST_CASE("A ratio has its own column", "[module]") {
     if (!std::filesystem::exists("/sys/bus/event_source/devices/armv8_pmuv3") &&
         !std::filesystem::exists("/sys/bus/event_source/devices/cpu"))

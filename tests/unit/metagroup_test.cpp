@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
 #include "metagroup/metagroup.hpp"
 
+#include <array>
 #include <cstring>
 #include <metagroup/delta.hpp>
+#include <metagroup/topology.hpp>
+#include <set>
 #include <thread>
 
 #include "fake_module.hpp"
@@ -237,6 +240,28 @@ TEST_CASE("An event that is bound to some CPUs is opened only on these") {
     const Error error = error_from([&] { MetaGroup::open(wanted); });
     CHECK(error.cause() == Cause::unsupported_event);
     CHECK_THAT(error.reason(), ContainsSubstring("\"dummy\"") && ContainsSubstring("60000"));
+}
+
+TEST_CASE("An event that counts for a whole package is opened on one CPU of each package") {
+    need_software_events();
+    MetaGroup::Options wanted = options("cpu-clock,dummy", Backend::per_fd);
+    wanted.groups[1].events[0].per_package = true;
+    std::set<int> packages;
+    std::size_t unknown = 0;
+    const auto topology = read_topology();
+    for (const int cpu : CpuList::online()) {
+        const int package = topology.at(static_cast<std::size_t>(cpu)).socket;
+        if (package < 0)
+            ++unknown;
+        else
+            packages.insert(package);
+    }
+    const MetaGroup mg = MetaGroup::open(wanted);
+    std::array<std::size_t, 2> members{};
+    for (const auto& member : mg.members())
+        ++members.at(member.group);
+    CHECK(members[0] == CpuList::online().size());
+    CHECK(members[1] == packages.size() + unknown);
 }
 
 TEST_CASE("A mode that needs the module is refused without it, not ignored") {

@@ -112,7 +112,7 @@ TEST_CASE("A clock of perf counts nanoseconds, whatever unit perf shows") {
     CHECK(recording.events()[0].scale == 1);
 }
 
-TEST_CASE("A scale without a unit is left out, and reported") {
+TEST_CASE("A scale that cannot be used is left out, and reported") {
     Parts world;
     world.file.set_scale(1, GENERATE(1e300, -1.0, 0.0, std::numeric_limits<double>::quiet_NaN(),
                                      std::numeric_limits<double>::infinity()));

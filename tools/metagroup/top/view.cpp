@@ -69,7 +69,7 @@ constexpr auto kHelp = std::to_array<std::string_view>({
     "",
     "Numbers are per second, for all tasks; k, M, G are a thousand,",
     "a million, a billion.",
-    "  ~             estimated: the event was multiplexed",
+    "  ~             estimated: the event was multiplexed, or CPUs are missing",
     "  -             not counted",
     "  *             a CPU of the row was offline for a time",
     "Graphs show the last updates, newest on the right. All rows of a column",
