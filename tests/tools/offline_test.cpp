@@ -191,8 +191,8 @@ TEST_CASE("Example ipc prints no ratio of a CPU that went offline", "[machine]")
     const std::string number = std::to_string(metagroup::test::online_cpus().back());
     const std::string online = online_file();
     const Outcome outcome =
-        run_program("{ sleep 1.5; echo 0 >" + online + "; } & " +
-                    METAGROUP_EXAMPLES "/ipc '{cpu-clock,cpu-clock}' 4; echo 1 >" + online);
+        run_program("{ sleep 3; echo 0 >" + online + "; } & " +
+                    METAGROUP_EXAMPLES "/ipc '{cpu-clock,cpu-clock}' 6; echo 1 >" + online);
     CAPTURE(outcome.text);
     CHECK_THAT(outcome.text, Catch::Matchers::EndsWith("CPU   " + number + "  not counted\n"));
 }

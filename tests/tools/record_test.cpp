@@ -406,9 +406,9 @@ TEST_CASE("A recording describes CPUs that were offline at its end", "[machine]"
     const metagroup::test::TempTree tree;
     const std::string path = tree.path("recording");
     const Outcome outcome =
-        run_program(METAGROUP_TOOL " record -e '{cpu-clock,page-faults}' -F 100 --duration 2s -o " +
-                    path + " & sleep 1; echo 0 >" + state_of_last_cpu() +
-                    "; wait $!; rc=$?; echo 1 >" + state_of_last_cpu() + "; exit $rc");
+        run_program(METAGROUP_TOOL " record -e '{cpu-clock,page-faults}' -F 100 -o " + path +
+                    " -- sh -c 'sleep 1; echo 0 >" + state_of_last_cpu() + "'; rc=$?; echo 1 >" +
+                    state_of_last_cpu() + "; exit $rc");
     CAPTURE(outcome.text);
     REQUIRE(outcome.status == 0);
     const auto last = static_cast<std::size_t>(metagroup::test::online_cpus().back());
@@ -424,9 +424,9 @@ TEST_CASE("A recording continues when a CPU is back", "[machine][module]") {
     const metagroup::test::TempTree tree;
     const std::string path = tree.path("recording");
     const Outcome outcome =
-        run_program(METAGROUP_TOOL " record -e '{cpu-clock,page-faults}' -F 100 --duration 4s -o " +
-                    path + " & sleep 1; echo 0 >" + state_of_last_cpu() + "; sleep 1; echo 1 >" +
-                    state_of_last_cpu() + "; wait $!");
+        run_program(METAGROUP_TOOL " record -e '{cpu-clock,page-faults}' -F 100 -o " + path +
+                    " -- sh -c 'sleep 1; echo 0 >" + state_of_last_cpu() + "; sleep 1; echo 1 >" +
+                    state_of_last_cpu() + "; sleep 3'");
     CAPTURE(outcome.text);
     REQUIRE(outcome.status == 0);
     metagroup::Recording recording(path);

@@ -132,8 +132,8 @@ TEST_CASE("stat -G and perf stat -G count the same for a cgroup", "[no-module]")
         "(echo 0 >" + group +
         "/cgroup.procs && exec sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 "
         "14 15; do i=0; while [ $i -lt 9000 ]; do i=$((i + 1)); done; sleep 0.2; done') "
-        ">/dev/null 2>&1 & sleep 0.1; cat " +
-        group + "/cgroup.procs");
+        ">/dev/null 2>&1 & until grep . " +
+        group + "/cgroup.procs; do sleep 0.1; done");
     REQUIRE(worker.status == 0);
     REQUIRE_FALSE(worker.text.empty());
     const Both both("", "metagroup_both", 0, 1, "sleep 2");
