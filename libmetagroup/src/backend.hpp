@@ -14,6 +14,7 @@
 #include <metagroup/recording.hpp>
 #include <optional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -107,8 +108,12 @@ class Reader {
     virtual ~Reader() = default;
 
     virtual Backend backend() const noexcept = 0;
-    /// Makes the group the next member, now or in finish().
-    virtual void add(EventGroup group) = 0;
+    /// Makes the group the next member, now or in finish(). Not for readers that open their members
+    /// themselves.
+    virtual void add(EventGroup group) {
+        static_cast<void>(group);
+        throw std::logic_error("this reader opens its members itself");
+    }
     /// Closes descriptors that are no longer needed. \return false if there are none.
     virtual bool release_descriptors() { return false; }
     /// Ends adding. \return the number of the first member; the others follow.
@@ -139,5 +144,13 @@ class Reader {
 
 std::unique_ptr<Reader> make_module_reader(Device device, Mode mode, std::size_t members);
 std::unique_ptr<Reader> make_per_fd_reader(bool of_cgroup);
+/// Opens each group once on all CPUs. Throws Error if that is not possible on this kernel.
+std::unique_ptr<Reader> make_percpu_reader(std::span<const GroupSpec> groups,
+                                           std::span<const MetaGroup::Member> members,
+                                           std::uint64_t read_format);
+
+/// Each member opened again, as a group led by a timer.
+std::shared_ptr<Sampler> make_per_fd_sampler(const SamplerSubject& subject,
+                                             const SamplerOptions& options);
 
 }  // namespace metagroup::detail

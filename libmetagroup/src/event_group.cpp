@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "format.hpp"
+#include "opening.hpp"
 #include "system.hpp"
 
 namespace metagroup {
@@ -36,16 +37,14 @@ bool raise_fd_limit() noexcept {
     return setrlimit(RLIMIT_NOFILE, &limit) == 0;
 }
 
-// Where to open the events of a group.
-struct Place {
-    int cpu;
-    int cgroup;  // -1: all tasks
-};
+}  // namespace
 
-[[noreturn]] void fail(int error, const GroupSpec& spec, std::size_t index, Place place) {
+namespace detail {
+
+void fail_to_open(int error, const GroupSpec& spec, std::size_t index, EventPlace place) {
     const EventSpec& event = spec.events[index];
     const perf_event_attr& attr = event.attr;
-    detail::Circumstances circumstances;
+    Circumstances circumstances;
     circumstances.cpu = place.cpu;
     circumstances.group = to_string(spec);
     circumstances.index = index;
@@ -55,16 +54,16 @@ struct Place {
                              attr.exclude_host != 0 || attr.precise_ip != 0 ||
                              attr.exclude_idle != 0;
     circumstances.paranoid = paranoid_level();
-    circumstances.seccomp = if_readable([] { return detail::has_seccomp_filter(); }) == true;
-    circumstances.user_namespace = if_readable([] { return detail::in_user_namespace(); }) == true;
+    circumstances.seccomp = if_readable([] { return has_seccomp_filter(); }) == true;
+    circumstances.user_namespace = if_readable([] { return in_user_namespace(); }) == true;
     constexpr unsigned perfmon = 38;  // newer than some kernel headers
     circumstances.privileged =
         if_readable([&] {
-            return detail::has_capability(CAP_SYS_ADMIN) ||
-                   (detail::has_capability(perfmon) && circumstances.paranoid.value_or(0) <= 2);
+            return has_capability(CAP_SYS_ADMIN) ||
+                   (has_capability(perfmon) && circumstances.paranoid.value_or(0) <= 2);
         }) == true;
     const auto online = if_readable(CpuList::online);
-    if (online && !online->contains(place.cpu)) {
+    if (place.cpu >= 0 && online && !online->contains(place.cpu)) {
         circumstances.online = online->to_string();
         const auto possible = if_readable(CpuList::possible);
         circumstances.possible = !possible || possible->contains(place.cpu);
@@ -74,13 +73,14 @@ struct Place {
         circumstances.fd_limit = limit.rlim_cur;
         circumstances.fd_max = limit.rlim_max;
     }
-    detail::throw_error(Call::open_event, error,
-                        detail::format("cannot open event \"{}\" on CPU {}", event.name, place.cpu),
-                        circumstances);
+    throw_error(Call::open_event, error,
+                place.cpu < 0 ? format("cannot open event \"{}\" on all CPUs", event.name)
+                              : format("cannot open event \"{}\" on CPU {}", event.name, place.cpu),
+                circumstances);
 }
 
-detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, Place place, int leader,
-                            std::uint64_t read_format) {
+UniqueFd open_event(const GroupSpec& spec, std::size_t index, EventPlace place, int leader,
+                    std::uint64_t read_format) {
     perf_event_attr attr = spec.events[index].attr;
     attr.read_format = read_format;
     // Only the leader is disabled: it starts and stops the whole group.
@@ -89,16 +89,16 @@ detail::UniqueFd open_event(const GroupSpec& spec, std::size_t index, Place plac
     const unsigned long flags =
         PERF_FLAG_FD_CLOEXEC | (place.cgroup >= 0 ? PERF_FLAG_PID_CGROUP : 0UL);
     for (;;) {
-        const long fd = detail::uninterrupted([&] {
+        const long fd = uninterrupted([&] {
             return ::syscall(SYS_perf_event_open, &attr, place.cgroup, place.cpu, leader, flags);
         });
-        if (fd >= 0) return detail::UniqueFd(static_cast<int>(fd));
+        if (fd >= 0) return UniqueFd(static_cast<int>(fd));
         const int error = errno;
-        if (error != EMFILE || !raise_fd_limit()) fail(error, spec, index, place);
+        if (error != EMFILE || !raise_fd_limit()) fail_to_open(error, spec, index, place);
     }
 }
 
-}  // namespace
+}  // namespace detail
 
 EventGroup EventGroup::open(const GroupSpec& spec, int cpu, std::uint64_t read_format, int cgroup) {
     if (spec.events.empty()) throw std::invalid_argument("a group needs at least one event");
@@ -112,10 +112,10 @@ EventGroup EventGroup::open(const GroupSpec& spec, int cpu, std::uint64_t read_f
     group.size_ = spec.events.size();
     group.read_format_ = read_format;
     group.siblings_.reserve(spec.events.size() - 1);
-    group.leader_ = open_event(spec, 0, {cpu, cgroup}, -1, read_format);
+    group.leader_ = detail::open_event(spec, 0, {cpu, cgroup}, -1, read_format);
     for (std::size_t i = 1; i < spec.events.size(); ++i)
         group.siblings_.push_back(
-            open_event(spec, i, {cpu, cgroup}, group.leader_.get(), read_format));
+            detail::open_event(spec, i, {cpu, cgroup}, group.leader_.get(), read_format));
     return group;
 }
 
