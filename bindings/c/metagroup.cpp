@@ -53,6 +53,7 @@ using metagroup::Sample;
 
 static_assert(static_cast<int>(Backend::module) == METAGROUP_BACKEND_MODULE);
 static_assert(static_cast<int>(Backend::per_fd) == METAGROUP_BACKEND_PER_FD);
+static_assert(static_cast<int>(Backend::percpu) == METAGROUP_BACKEND_PERCPU);
 static_assert(PERF_METAGROUP_SKIPPED == METAGROUP_SKIPPED);
 
 // A message that is too long is truncated: reporting an error must not allocate.
@@ -174,7 +175,7 @@ int metagroup_config_set_cgroup(metagroup_config* config, const char* cgroup) {
 }
 
 int metagroup_config_set_backend(metagroup_config* config, metagroup_backend backend) {
-    if (backend > METAGROUP_BACKEND_PER_FD) return fail(EINVAL, "no such backend");
+    if (backend > METAGROUP_BACKEND_PERCPU) return fail(EINVAL, "no such backend");
     config->options.backend = static_cast<Backend>(backend);
     return 0;
 }

@@ -28,6 +28,7 @@ enum metagroup_backend {
 	METAGROUP_BACKEND_AUTOMATIC, /**< the module if its device can be used */
 	METAGROUP_BACKEND_MODULE,    /**< one read(2) of /dev/perf_metagroup for all */
 	METAGROUP_BACKEND_PER_FD,    /**< one read(2) per CPU and group */
+	METAGROUP_BACKEND_PERCPU,    /**< experimental: one event on all CPUs */
 };
 
 /** The state of a member in a snapshot: the values of perf_metagroup_record.status. */
@@ -83,7 +84,7 @@ int metagroup_config_set_disabled(struct metagroup_config *config, bool disabled
 /** Opens every group on every CPU, all or none, and enables them. */
 struct metagroup_group *metagroup_group_open(const struct metagroup_config *config);
 void metagroup_group_close(struct metagroup_group *group);
-/** METAGROUP_BACKEND_MODULE or METAGROUP_BACKEND_PER_FD. */
+/** The backend in use, never METAGROUP_BACKEND_AUTOMATIC. */
 enum metagroup_backend metagroup_group_get_backend(const struct metagroup_group *group);
 /** The number of members: groups on CPUs. Record i of a snapshot is member i. */
 size_t metagroup_group_get_size(const struct metagroup_group *group);

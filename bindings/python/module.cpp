@@ -192,9 +192,11 @@ class Group {
 
   private:
     static Backend backend_named(const std::string& name) {
-        for (const Backend backend : {Backend::automatic, Backend::module, Backend::per_fd})
+        for (const Backend backend :
+             {Backend::automatic, Backend::module, Backend::per_fd, Backend::percpu})
             if (to_string(backend) == name) return backend;
-        throw std::invalid_argument("unknown backend '" + name + "': automatic, module or per-fd");
+        throw std::invalid_argument("unknown backend '" + name +
+                                    "': automatic, module, per-fd or percpu");
     }
 
     bool of_cgroup_;

@@ -48,6 +48,7 @@ enum class Call {
     map_device,
     choose_mode,  ///< with a backend that does not support it
     choose_set,   ///< with a backend that does not support it
+    choose_cgroup,
     find_cgroups,
     open_cgroup,
     read_sysfs,

@@ -54,6 +54,7 @@ using Condition = bool (*)(const Circumstances&);
 
 constexpr auto always = [](const Circumstances&) { return true; };
 constexpr auto cpu_missing = [](const Circumstances& c) { return !c.possible; };
+constexpr auto on_all_cpus = [](const Circumstances& c) { return c.cpu < 0; };
 constexpr auto cpu_not_online = [](const Circumstances& c) { return c.online.has_value(); };
 // Level 3, a Debian patch, requires CAP_SYS_ADMIN.
 constexpr auto beyond_perfmon = [](const Circumstances& c) { return c.paranoid > 2; };
@@ -99,6 +100,10 @@ constexpr std::array rules = {
          "leave it out", cpu_missing),
     Rule(open_event, {}, cpu_offline, "CPU {cpu} is not online (online: {online})",
          "leave it out, or bring it online", cpu_not_online),
+    Rule(open_event, {EOPNOTSUPP}, unsupported_event,
+         "it cannot be counted on every CPU by one event, or it is a hardware event and its group is "
+         "led by a software event",
+         "choose another backend, or let the hardware event lead", on_all_cpus),
     // perf itself returns EACCES.
     Rule(open_event, {EPERM, ENOSYS}, no_perf_permission,
          "not permitted: a seccomp filter, as containers have, blocks perf_event_open(2)",
@@ -271,6 +276,9 @@ constexpr std::array rules = {
          "load the module (modprobe perf_metagroup), and choose another backend"),
     Rule(choose_set, {}, needs_module, "sets require the module",
          "load the module (modprobe perf_metagroup), and choose another backend"),
+
+    Rule(choose_cgroup, {}, unsupported_event, "an event on all CPUs counts all tasks",
+         "choose another backend"),
 
     Rule(find_cgroups, {ENOENT}, no_cgroup, "no cgroups are mounted",
          "mount -t cgroup2 none /sys/fs/cgroup"),

@@ -29,6 +29,7 @@ struct MetaGroup::State {
                    const Options& options);
     void open_groups(std::optional<Device> device, std::span<const CpuList> places,
                      const Options& options);
+    void open_members(std::optional<Device> device, const Options& options);
     void join(Device device, const Options& options);
     void use(Device device, const Options& options);
 };
@@ -78,13 +79,13 @@ std::vector<MetaGroup::Member> plan(std::span<const CpuList> places, const CpuLi
     return members;
 }
 
-// No value for Backend::per_fd.
+// No value for the backends that do not use the module.
 std::optional<Device> open_device(const MetaGroup::Options& options, std::string& reason) {
     const bool of_module = options.origin == EventOrigin::set || !options.set.empty();
     const bool needs_module =
         options.backend == Backend::module || options.mode != Mode{} || of_module;
     reason = "requested";
-    if (options.backend == Backend::per_fd) {
+    if (options.backend == Backend::per_fd || options.backend == Backend::percpu) {
         if (of_module)
             detail::throw_error(detail::Call::choose_set, EOPNOTSUPP, "cannot open a set");
         if (needs_module)
@@ -133,7 +134,8 @@ void refuse_options_of_sets(const MetaGroup::Options& options) {
 }  // namespace
 
 std::string_view to_string(Backend backend) noexcept {
-    static constexpr std::array<std::string_view, 3> names = {"automatic", "module", "per-fd"};
+    static constexpr std::array<std::string_view, 4> names = {"automatic", "module", "per-fd",
+                                                            "percpu"};
     const auto number = static_cast<std::size_t>(backend);
     return number < names.size() ? names[number] : "unknown";
 }
@@ -185,16 +187,27 @@ void MetaGroup::State::use(Device device, const Options& options) {
 void MetaGroup::State::open_groups(std::optional<Device> device, std::span<const CpuList> places,
                                    const Options& options) {
     members = plan(places, cpus);
+    if (options.backend == Backend::percpu) {
+        if (!options.cgroup.empty())
+            detail::throw_error(detail::Call::choose_cgroup, EOPNOTSUPP,
+                                "cannot count a cgroup by one event on all CPUs");
+        reader = detail::make_percpu_reader(groups, members, read_format);
+    } else {
+        open_members(std::move(device), options);
+    }
+    std::uint32_t number = reader->finish();
+    for (Member& member : members)
+        member.number = number++;
+    if (!options.start_disabled) reader->enable();
+}
+
+void MetaGroup::State::open_members(std::optional<Device> device, const Options& options) {
     reader = device ? detail::make_module_reader(std::move(*device), options.mode, members.size())
                     : detail::make_per_fd_reader(!options.cgroup.empty());
     if (!options.cgroup.empty()) cgroup = detail::open_cgroup(options.cgroup);
     for (const Member& member : members)
         reader->add(open_group(groups[member.group], member.cpu, options.read_format, cgroup.get(),
                                *reader));
-    std::uint32_t number = reader->finish();
-    for (Member& member : members)
-        member.number = number++;
-    if (!options.start_disabled) reader->enable();
 }
 
 void MetaGroup::State::join(Device device, const Options& options) {

@@ -26,27 +26,27 @@ namespace {
 // PERF_FORMAT_PERCPU. Linux may give this bit another meaning: Backend::automatic does not use it.
 constexpr std::uint64_t format_percpu = 1U << 5;
 
-struct Header {
+struct PercpuHeader {
     std::uint64_t nr;
     std::uint64_t size;  // of a record, padding included
 };
-struct Record {
+struct PercpuRecord {
     std::uint32_t cpu;
     std::int32_t error;  // 0 or -errno
     std::uint64_t time;
     // The payload follows.
 };
 
-constexpr auto failed = "cannot read all CPUs by one event";
+constexpr auto percpu_failed = "cannot read all CPUs by one event";
 constexpr auto other_backend = "choose another backend";
 
-[[noreturn]] void fail(Cause cause, int error, std::string reason,
+[[noreturn]] void fail_percpu(Cause cause, int error, std::string reason,
                        std::string remedy = other_backend) {
-    throw Error(cause, error, {failed, std::move(reason), std::move(remedy)});
+    throw Error(cause, error, {percpu_failed, std::move(reason), std::move(remedy)});
 }
 
 // What read(2) of such an event returns. The buffer grows when it must.
-class Records {
+class PercpuRecords {
   public:
     // Throws nothing: \return false and sets errno if the call fails.
     bool read(int fd) {
@@ -59,15 +59,15 @@ class Records {
         }
     }
     [[nodiscard]] std::size_t size() const noexcept { return header_.nr; }
-    [[nodiscard]] Record operator[](std::size_t i) const noexcept {
-        Record record;
+    [[nodiscard]] PercpuRecord operator[](std::size_t i) const noexcept {
+        PercpuRecord record;
         std::memcpy(&record, at(i), sizeof(record));
         return record;
     }
     // The payload of record `i`, which has no error.
     [[nodiscard]] std::span<const std::byte> payload(std::size_t i,
                                                      std::uint64_t read_format) const noexcept {
-        const std::span values(at(i) + sizeof(Record), header_.size - sizeof(Record));
+        const std::span values(at(i) + sizeof(PercpuRecord), header_.size - sizeof(PercpuRecord));
         std::uint64_t nr = 1;
         if ((read_format & ReadFormat::group) != 0) std::memcpy(&nr, values.data(), sizeof(nr));
         const bool fits = nr <= values.size() && payload_size(read_format, nr) <= values.size();
@@ -83,15 +83,15 @@ class Records {
 
   private:
     [[nodiscard]] const std::byte* at(std::size_t i) const noexcept {
-        return buffer_.data() + sizeof(Header) + i * header_.size;
+        return buffer_.data() + sizeof(PercpuHeader) + i * header_.size;
     }
     bool take(std::size_t bytes) noexcept {
         header_ = {};
-        if (bytes < sizeof(Header)) return refuse();
-        Header header;
+        if (bytes < sizeof(PercpuHeader)) return refuse();
+        PercpuHeader header;
         std::memcpy(&header, buffer_.data(), sizeof(header));
         bytes -= sizeof(header);
-        if (header.size < sizeof(Record) + sizeof(std::uint64_t) || header.size > bytes ||
+        if (header.size < sizeof(PercpuRecord) + sizeof(std::uint64_t) || header.size > bytes ||
             header.size % sizeof(std::uint64_t) != 0 || bytes % header.size != 0 ||
             header.nr != bytes / header.size)
             return refuse();
@@ -104,7 +104,7 @@ class Records {
     }
 
     std::vector<std::byte> buffer_ = std::vector<std::byte>(4096);
-    Header header_{};
+    PercpuHeader header_{};
 };
 
 // Opens an event that counts nothing, which no kernel accepts for all tasks and all CPUs without
@@ -119,7 +119,7 @@ void require_percpu() {
     })));
     if (!event && errno != EINVAL) fail_to_open(errno, dummy, 0, {});
     bool found = static_cast<bool>(event);
-    Records records;
+    PercpuRecords records;
     found = found && records.read(event.get());
     std::int64_t last = -1;
     for (std::size_t i = 0; found && i < records.size(); ++i) {
@@ -129,14 +129,14 @@ void require_percpu() {
         last = records[i].cpu;
     }
     if (!found)
-        fail(Cause::no_percpu, EOPNOTSUPP,
+        fail_percpu(Cause::no_percpu, EOPNOTSUPP,
              "this kernel has no PERF_FORMAT_PERCPU, which is not part of Linux yet");
 }
 
 void require_all_cpus(const GroupSpec& group) {
     for (const EventSpec& event : group.events)
         if (event.per_package || event.on_one_cpu || event.cpus)
-            fail(Cause::unsupported_event, EOPNOTSUPP,
+            fail_percpu(Cause::unsupported_event, EOPNOTSUPP,
                  format("event \"{}\" cannot be counted on every CPU", event.name));
 }
 
@@ -166,7 +166,7 @@ class PercpuGroup {
     }
     [[nodiscard]] const GroupSpec& spec() const noexcept { return spec_; }
 
-    Records records;  // of the last read()
+    PercpuRecords records;  // of the last read()
 
   private:
     GroupSpec spec_;
@@ -254,8 +254,8 @@ class PercpuReader final : public Reader {
 
     bool add(Frames& frames, std::size_t i) {
         Member& member = members_[i];
-        const Records& records = groups_[member.group].records;
-        const Record from = records[member.record];
+        const PercpuRecords& records = groups_[member.group].records;
+        const PercpuRecord from = records[member.record];
         std::span<const std::byte> payload;
         if (from.error == 0) payload = records.payload(member.record, read_format_);
         if (payload.size() > frames.payload().size()) return false;
@@ -273,7 +273,7 @@ class PercpuReader final : public Reader {
     }
 
     // Whether a member is waiting for the PMU is not shown: it is reported as `ok`.
-    Status status(Member& member, const Record& record, std::span<const std::byte> payload,
+    Status status(Member& member, const PercpuRecord& record, std::span<const std::byte> payload,
                   std::uint64_t begin) const noexcept {
         if (record.error == -EBUSY) return Status::error;
         if (record.error == -ENODEV) return Status::revoked;

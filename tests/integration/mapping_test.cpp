@@ -14,6 +14,7 @@
 #include <thread>
 
 #include "fixtures.hpp"
+#include "support/backends.hpp"
 #include "support/cpus.hpp"
 
 using metagroup::Backend;
@@ -51,8 +52,8 @@ struct World {
 
 }  // namespace
 
-TEST_CASE("A mapping shows after a sweep what a read copies") {
-    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+TEST_CASE("A mapping shows after a sweep what a read copies", "[backends]") {
+    for (const Backend backend : test::backends()) {
         MetaGroup group = MetaGroup::open(test::options(backend));
         group.disable();
         Snapshot copy;
@@ -133,10 +134,10 @@ TEST_CASE("A copy of a mapping is consistent while another thread sweeps") {
     REQUIRE(seen > 100);
 }
 
-TEST_CASE("A read of some CPUs has only their members, in both backends") {
+TEST_CASE("A read of some CPUs has only their members, in both backends", "[backends]") {
     const int cpu = test::online_cpus().back();
     const CpuList one({cpu});
-    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+    for (const Backend backend : test::backends()) {
         MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.read(snapshot, one);
@@ -148,8 +149,8 @@ TEST_CASE("A read of some CPUs has only their members, in both backends") {
     }
 }
 
-TEST_CASE("A read of no CPU has no members and reads none, in both backends") {
-    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+TEST_CASE("A read of no CPU has no members and reads none, in both backends", "[backends]") {
+    for (const Backend backend : test::backends()) {
         MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.read(snapshot, CpuList());

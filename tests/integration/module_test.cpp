@@ -18,6 +18,7 @@
 #include <thread>
 
 #include "fixtures.hpp"
+#include "support/backends.hpp"
 #include "support/allocation_counter.hpp"
 #include "support/cpus.hpp"
 #include "support/process.hpp"
@@ -60,8 +61,8 @@ TEST_CASE("With the module loaded, the automatic backend uses the module") {
     REQUIRE_FALSE(group.backend_reason().empty());
 }
 
-TEST_CASE("Both backends return one record per CPU with the same shape") {
-    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+TEST_CASE("Both backends return one record per CPU with the same shape", "[backends]") {
+    for (const Backend backend : test::backends()) {
         MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.read(snapshot);
@@ -120,9 +121,9 @@ TEST_CASE("Reads and sweeps through the module do not allocate") {
     REQUIRE(sum > 0);
 }
 
-TEST_CASE("Clocks advance with time between two snapshots") {
+TEST_CASE("Clocks advance with time between two snapshots", "[backends]") {
     using namespace std::chrono;
-    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+    for (const Backend backend : test::backends()) {
         MetaGroup group = MetaGroup::open(test::options(backend, "{cpu-clock}"));
         Snapshot first, second;
         group.read(first);
@@ -158,8 +159,8 @@ TEST_CASE("Skew is computed from the records, and does not exceed the duration o
     REQUIRE(largest > 0);
 }
 
-TEST_CASE("Disable stops and enable resumes all members, in both backends") {
-    for (const Backend backend : {Backend::module, Backend::per_fd}) {
+TEST_CASE("Disable stops and enable resumes all members, in both backends", "[backends]") {
+    for (const Backend backend : test::backends()) {
         MetaGroup group = MetaGroup::open(test::options(backend));
         Snapshot snapshot;
         group.disable();
@@ -274,10 +275,10 @@ TEST_CASE("Without privilege the error names the device") {
     REQUIRE(status == 0);
 }
 
-TEST_CASE("Without privilege the error of the other backend names perf_event_paranoid") {
+TEST_CASE("Without privilege the error of the other backend names perf_event_paranoid", "[backends]") {
     const int status = test::run_as(test::Identity::user, {}, [](auto) {
         try {
-            MetaGroup::open(test::options(Backend::per_fd));
+            MetaGroup::open(test::options(test::other_backend()));
             return 1;
         } catch (const Error& error) {
             const bool named = error.reason().find("perf_event_paranoid") != std::string::npos;
@@ -294,7 +295,7 @@ namespace test = metagroup::test;
 namespace {
 
 LiveGroup open(const char* events) {
-    const Backend backend = GENERATE(Backend::module, Backend::per_fd);
+    const Backend backend = GENERATE(from_range(test::backends()));
     UNSCOPED_INFO(metagroup::to_string(backend));
     if (test::online_cpus().size() < 2) SKIP("needs two CPUs");
     metagroup::MetaGroup::Options options;
@@ -324,7 +325,7 @@ void require_all_count(LiveGroup& live) {
 
 }  // namespace
 
-TEST_CASE("While a CPU is offline the others count, and all count once it is back") {
+TEST_CASE("While a CPU is offline the others count, and all count once it is back", "[backends]") {
     const char* const events = GENERATE("cpu-clock", "{cpu-clock,page-faults}");
     LiveGroup live = open(events);
     {
@@ -340,7 +341,7 @@ TEST_CASE("While a CPU is offline the others count, and all count once it is bac
     require_all_count(live);
 }
 
-TEST_CASE("A CPU that was offline briefly counts again") {
+TEST_CASE("A CPU that was offline briefly counts again", "[backends]") {
     const char* const events = GENERATE("cpu-clock", "{cpu-clock,page-faults}");
     LiveGroup live = open(events);
     test::OfflineCpu(test::online_cpus().back()).back();
@@ -348,7 +349,7 @@ TEST_CASE("A CPU that was offline briefly counts again") {
     require_all_count(live);
 }
 
-TEST_CASE("Groups are not reopened on a CPU that is offline") {
+TEST_CASE("Groups are not reopened on a CPU that is offline", "[backends]") {
     if (test::online_cpus().size() < 3) SKIP("needs three CPUs");
     LiveGroup live = open("cpu-clock");
     const int last = test::online_cpus().back();

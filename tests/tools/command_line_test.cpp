@@ -98,7 +98,7 @@ TEST_CASE("Options that exclude or need each other are refused") {
     tool_fails("stat --count 3", {"--interval"});
     tool_fails("stat -A --per-core", {"at most 1"});
     tool_fails("stat -j -x ,", {"excludes"});
-    tool_fails("stat --backend=guess", {"guess not in {auto,module,per-fd}"});
+    tool_fails("stat --backend=guess", {"guess not in {auto,module,per-fd,percpu}"});
     tool_fails("stat --method=stream", {"--interval"});
     tool_fails("stat -I 1ms --method=guess", {"guess not in {"});
 }
@@ -141,7 +141,7 @@ TEST_CASE("Help has a line for each option, with aligned descriptions") {
     }
     CHECK_THAT(tool_output("stat --help"),
                ContainsSubstring("\n  -e, --event EVENTS ") &&
-                   ContainsSubstring("\n      --backend auto|module|per-fd "));
+                   ContainsSubstring("\n      --backend auto|module|per-fd|percpu "));
 }
 
 TEST_CASE("A full disk makes the command fail") {

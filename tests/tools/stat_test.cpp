@@ -4,6 +4,7 @@
 #include "common/counts.hpp"
 #include "common/intervals.hpp"
 #include "program.hpp"
+#include "support/backends.hpp"
 #include "support/settings.hpp"
 
 using metagroup::MetaGroup;
@@ -322,11 +323,11 @@ TEST_CASE("stat stops counting a CPU that goes offline, but not the others", "[m
         "; "
         "[ $lines != " +
         std::to_string(10 * cpus) + " ] || echo 1 >" + online + "; done; }";
-    for (const char* backend : {"module", "per-fd"}) {
+    for (const std::string& backend : metagroup::test::backend_names()) {
         const Outcome outcome = run_program(
             "{ " METAGROUP_TOOL
             " stat -A -j -e cpu-clock -I 50ms --count 20 -o /dev/stdout 2>/dev/null --backend " +
-            std::string(backend) + " || echo failed; } | " + switching);
+            backend + " || echo failed; } | " + switching);
         CAPTURE(backend, outcome.text);
         REQUIRE_THAT(outcome.text, !ContainsSubstring("failed"));
         const auto counted = [lines = json_lines(outcome.text)](int cpu) {
@@ -353,7 +354,7 @@ TEST_CASE("stat names a CPU that groups no longer count", "[machine]") {
     const std::array<std::pair<const char*, const char*>, 2> cases{
         {{"cpu-clock", "not counted from then on"},
          {"{cpu-clock,page-faults}", "its counts are not included; use -I"}}};
-    for (const std::string way : {"module", "per-fd"}) {
+    for (const std::string& way : metagroup::test::backend_names()) {
         for (const auto& [events, consequence] : cases) {
             const Outcome outcome =
                 run_tool("stat --origin groups --backend " + way + " -e '" + events +

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "fake_percpu.hpp"
 #include "helpers.hpp"
 
 namespace metagroup::test {
@@ -59,6 +60,9 @@ int __wrap_ioctl(int fd, unsigned long request, ...) {
     if (installed != nullptr && metagroup::test::is_device(fd)) {
         return installed->control(request, argument);
     }
+    using metagroup::test::FakePercpu;
+    if (FakePercpu::installed() != nullptr && FakePercpu::installed()->owns(fd))
+        return FakePercpu::installed()->control(fd, request, argument);
     return __real_ioctl(fd, request, argument);
 }
 
@@ -67,6 +71,9 @@ ssize_t __wrap_read(int fd, void* buffer, std::size_t size) {
     if (installed != nullptr && metagroup::test::is_device(fd)) {
         return installed->read(buffer, size);
     }
+    using metagroup::test::FakePercpu;
+    if (FakePercpu::installed() != nullptr && FakePercpu::installed()->owns(fd))
+        return FakePercpu::installed()->read(fd, static_cast<std::byte*>(buffer), size);
     return __real_read(fd, buffer, size);
 }
 

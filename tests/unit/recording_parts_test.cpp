@@ -220,6 +220,16 @@ TEST_CASE("Damaged samples are left out, counted and reported") {
                                            ContainsSubstring("CPU 70000"));
 }
 
+TEST_CASE("Counts in a read format with an unknown bit are not read from a recording") {
+    const auto bit = GENERATE(range(5U, 64U));
+    Parts world;
+    world.samples(1, 3);
+    world.file.events.front().attr.read_format |= std::uint64_t{1} << bit;
+    world.write();
+    CHECK(read_all(world.path).empty());
+    CHECK_THAT(remarks_of(world.path), ContainsSubstring("counts that cannot be decoded"));
+}
+
 TEST_CASE("Losses of a ring count, whichever event reports them") {
     Parts world;
     world.file.event({21, 22}, PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU);

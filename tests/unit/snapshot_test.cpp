@@ -79,10 +79,31 @@ TEST_CASE("A payload without events is refused") {
     CHECK_FALSE(Payload::parse(payload(ReadFormat::group, {}), ReadFormat::group));
 }
 
-TEST_CASE("A read format with unknown bits is refused") {
-    const Bytes bytes = payload(0, some_events(1));
-    CHECK_FALSE(Payload::parse(bytes, 1U << 5));
-    CHECK_FALSE(Payload::parse(bytes, std::uint64_t{1} << 63));
+TEST_CASE("A read format with an unknown bit is refused, whatever the other bits are") {
+    const auto known = GENERATE(range(std::uint64_t{0}, formats));
+    CAPTURE(known);
+    const Bytes bytes = payload(known, some_events(2), 1, 1);
+    REQUIRE(Payload::parse(bytes, known));
+    for (unsigned bit = 5; bit < 64; ++bit) {
+        CAPTURE(bit);
+        CHECK_FALSE(Payload::parse(bytes, known | std::uint64_t{1} << bit));
+    }
+}
+
+TEST_CASE("A record whose read format has an unknown bit has no counts") {
+    const auto bit = GENERATE(range(5U, 32U));
+    Frame known;
+    known.payload = payload(ReadFormat::group, some_events(2));
+    Frame unknown = known;
+    unknown.read_format |= 1U << bit;
+    const Bytes bytes = framed({known, unknown});
+    const SnapshotView view(bytes);
+    REQUIRE(view.size() == 2);
+    CHECK(view[0].raw(0) == 100);
+    CHECK(view[1].status() == Status::ok);
+    CHECK_FALSE(view[1].payload());
+    CHECK_FALSE(view[1].raw(0));
+    CHECK(view[1].nr() == 0);
 }
 
 TEST_CASE("A payload needs no alignment") {

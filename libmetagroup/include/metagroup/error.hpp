@@ -48,6 +48,7 @@ enum class Cause {
     set_exists,            ///< the name is in use
     too_many_sets,         ///< too many sets are published already
     bad_set_name,          ///< invalid set name or mode
+    no_percpu,             ///< this kernel has no PERF_FORMAT_PERCPU, see Backend::percpu
 };
 
 /// An error of the system or of the user's input. Apart from it, the library throws only

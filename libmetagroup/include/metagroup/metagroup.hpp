@@ -33,14 +33,21 @@ struct SamplerOptions;
 /// information than the module: `per_fd` never reports Status::inactive, takes the time of a member
 /// from the reader's clock after the read, and may report Status::offline of a single event one
 /// snapshot late. If the CPU is back by then, the report takes another 0.1 s, and for a single
-/// event of a cgroup it never comes.
+/// event of a cgroup it never comes. `percpu` does the same, but its times are taken on the CPU that
+/// is read. It always reads all online CPUs, even if the snapshot has only some, and supports
+/// neither cgroups nor events that are counted on certain CPUs only. Its streams are those of
+/// `per_fd`.
 enum class Backend {
     automatic,  ///< `module` if the device can be used, else `per_fd`
     module,     ///< the kernel module: one read(2) of /dev/perf_metagroup for all
     per_fd,     ///< one read(2) per leader; needs no module
+    /// Experimental: one read(2) for each group, of an event on all CPUs (PERF_FORMAT_PERCPU), on
+    /// kernels with the patches in `upstream/`. Linux does not have them, so `automatic` does not
+    /// use it.
+    percpu,
 };
 
-/// `automatic`, `module` or `per-fd`.
+/// `automatic`, `module`, `per-fd` or `percpu`.
 METAGROUP_API std::string_view to_string(Backend backend) noexcept;
 
 /// Where counts come from. Snapshots are the same, but each event of a set is pinned: it is never

@@ -253,8 +253,9 @@ void Selection::add_options(CLI::App& app) {
     app.add_option("-G,--cgroup", cgroup_, "count only tasks in this cgroup, e.g. system.slice")
         ->check(not_empty())
         ->type_name("CGROUP");
-    app.add_option("--backend", backend_, "read with the module, or one CPU at a time")
-        ->check(CLI::IsMember({"auto", "module", "per-fd"}))
+    app.add_option("--backend", backend_, "read with the module, one CPU at a time, or by one event on all CPUs "
+                   "(experimental)")
+        ->check(CLI::IsMember({"auto", "module", "per-fd", "percpu"}))
         ->capture_default_str();
     app.add_option("--origin", origin_,
                    "event groups, or sets opened by the module; groups may be multiplexed, sets "
@@ -291,7 +292,10 @@ metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpe
                                                             {"set", EventOrigin::set}};
     options.origin = origins.at(origin_);
     static const std::map<std::string, Backend> backends{
-        {"auto", Backend::automatic}, {"module", Backend::module}, {"per-fd", Backend::per_fd}};
+        {"auto", Backend::automatic},
+        {"module", Backend::module},
+        {"per-fd", Backend::per_fd},
+        {"percpu", Backend::percpu}};
     options.backend = backends.at(backend_);
     options.cgroup = cgroup_;
     options.device = device_;

@@ -156,6 +156,10 @@ void Checks::check_backends(MetaGroup::Options options) {
         backends_["available"].push_back(to_string(Backend::module));
         check_module(options.device);
     }
+    options.backend = Backend::percpu;
+    if (check("reading all CPUs at once, by an event on all CPUs (experimental)",
+              [&] { count(options); }))
+        backends_["available"].push_back(to_string(Backend::percpu));
     options.backend = Backend::automatic;
     try {
         const MetaGroup group = MetaGroup::open(options);
