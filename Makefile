@@ -92,7 +92,7 @@ check-debug: build ## build kernels with KASAN, lockdep and KCSAN, and run all t
 upstream: ## apply the patch series for the kernel to its sources, in build/upstream (a minute)
 	@upstream/make
 
-check-upstream: build ## check the patches of that series, and run its selftest and all tiers on it (an hour)
+check-upstream: build ## check the patches of that series, and run its tests on kernels that have it (25 minutes)
 	@$(call run_tests,check-upstream,-L '^upstream$$'); $(call report_tests,check-upstream)
 
 lint: build ## run the style and static checks only
