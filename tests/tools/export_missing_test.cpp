@@ -83,7 +83,7 @@ TEST_CASE("An event that was never counted has no count, and its counters say so
 }
 
 TEST_CASE("A scrape that cannot read events keeps their counts, and the next one has all",
-          "[machine]") {
+          "[machine][module]") {
     need_testpmu();
     const auto backend = GENERATE("module", "per-fd");
     CAPTURE(backend);
@@ -132,7 +132,8 @@ TEST_CASE("A count that decreased is lost, and its time is unknown", "[machine]"
     CHECK(comes_to(exporter, "a", "counted"));
 }
 
-TEST_CASE("Counters of an offline CPU are in that state until it is back online", "[machine]") {
+TEST_CASE("Counters of an offline CPU are in that state until it is back online",
+          "[machine][module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const auto origin = GENERATE("groups", "set");
     CAPTURE(origin);

@@ -105,7 +105,7 @@ class Disturbance {
 
 }  // namespace
 
-TEST_CASE("No exported counter ever decreases", "[machine]") {
+TEST_CASE("No exported counter ever decreases", "[machine][module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     if (!testpmu_event(0)) SKIP("metagroup_testpmu is not loaded");
     const PmuAtEnd pmu;

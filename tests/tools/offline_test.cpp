@@ -101,7 +101,7 @@ TEST_CASE("A line of JSON has the time for which its CPUs were offline", "[no-mo
 }
 
 TEST_CASE("The intervals of a set continue when a CPU is back, and have the time offline",
-          "[machine]") {
+          "[machine][module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     // A line for each event and CPU: it goes after the second interval, is back after the tenth.
     const std::size_t per_interval = 2 * number_online();
@@ -137,7 +137,8 @@ TEST_CASE("The intervals of a set continue when a CPU is back, and have the time
           Approx(1000 * intervals.back().at("interval").get<double>()).epsilon(0.05));
 }
 
-TEST_CASE("The summary of a set has the counts before and after a CPU was offline", "[machine]") {
+TEST_CASE("The summary of a set has the counts before and after a CPU was offline",
+          "[machine][module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const Outcome outcome = run_tool(
         "stat --origin set -A -j -e '{cpu-clock,page-faults}' -- sh -c 'sleep 0.5; echo 0 >" +
@@ -159,7 +160,7 @@ TEST_CASE("The summary of a set has the counts before and after a CPU was offlin
     CHECK(counted + offline == Approx(1000 * whole[0].at("elapsed").get<double>()).epsilon(0.05));
 }
 
-TEST_CASE("stat names a CPU of a set if it is offline at the end", "[machine]") {
+TEST_CASE("stat names a CPU of a set if it is offline at the end", "[machine][module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const std::string number = std::to_string(metagroup::test::online_cpus().back());
     const std::string online = online_file();

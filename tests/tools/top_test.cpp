@@ -361,7 +361,7 @@ TEST_CASE("After a pause, top shows only intervals that begin later", "[module]"
     CHECK(updates <= milliseconds_since(start) + 1);
 }
 
-TEST_CASE("A CPU on which a cgroup does not run is not marked as offline", "[machine]") {
+TEST_CASE("A CPU on which a cgroup does not run is not marked as offline", "[machine][module]") {
     const Backend backend = GENERATE(Backend::module, Backend::per_fd);
     CAPTURE(metagroup::to_string(backend));
     const metagroup::test::Cgroup empty("metagroup_empty");
