@@ -135,7 +135,7 @@ void refuse_options_of_sets(const MetaGroup::Options& options) {
 
 std::string_view to_string(Backend backend) noexcept {
     static constexpr std::array<std::string_view, 4> names = {"automatic", "module", "per-fd",
-                                                            "percpu"};
+                                                              "percpu"};
     const auto number = static_cast<std::size_t>(backend);
     return number < names.size() ? names[number] : "unknown";
 }

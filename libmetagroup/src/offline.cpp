@@ -28,9 +28,9 @@ bool cpu_is_offline(int cpu) noexcept {
 
 }  // namespace
 
-bool OfflineWatch::look(std::span<const std::byte> payload, std::size_t size,
-                        std::uint64_t read_format, int cpu, std::uint64_t begin,
-                        std::uint64_t now) noexcept {
+bool OfflineWatch::check(std::span<const std::byte> payload, std::size_t size,
+                         std::uint64_t read_format, int cpu, std::uint64_t begin,
+                         std::uint64_t now) noexcept {
     offline_ = offline_ || stopped(payload, size, read_format, cpu, begin, now);
     return offline_;
 }

@@ -18,10 +18,10 @@ class OfflineWatch {
     void restart() noexcept { last_enabled_ = unknown; }
     /// Once true, always true.
     [[nodiscard]] bool is_offline() const noexcept { return offline_; }
-    /// Looks at the payload of an enabled group on `cpu`, which has `size` bytes if the group is
+    /// Checks the payload of an enabled group on `cpu`, which has `size` bytes if the group is
     /// complete, and was read between `begin` and `now`. \return is_offline(). Does not allocate.
-    bool look(std::span<const std::byte> payload, std::size_t size, std::uint64_t read_format,
-              int cpu, std::uint64_t begin, std::uint64_t now) noexcept;
+    bool check(std::span<const std::byte> payload, std::size_t size, std::uint64_t read_format,
+               int cpu, std::uint64_t begin, std::uint64_t now) noexcept;
 
   private:
     static constexpr std::uint64_t unknown = UINT64_MAX;

@@ -199,8 +199,8 @@ class PerFdReader final : public Reader {
         if (member.watch.is_offline()) return Status::offline;
         if (!enabled_) return Status::off;
         const EventGroup& group = member.group;
-        return member.watch.look(payload, group.payload_size(), group.read_format(), group.cpu(),
-                                 begin, now)
+        return member.watch.check(payload, group.payload_size(), group.read_format(), group.cpu(),
+                                  begin, now)
                    ? Status::offline
                    : Status::ok;
     }

@@ -41,11 +41,11 @@ constexpr auto percpu_failed = "cannot read all CPUs by one event";
 constexpr auto other_backend = "choose another backend";
 
 [[noreturn]] void fail_percpu(Cause cause, int error, std::string reason,
-                       std::string remedy = other_backend) {
+                              std::string remedy = other_backend) {
     throw Error(cause, error, {percpu_failed, std::move(reason), std::move(remedy)});
 }
 
-// What read(2) of such an event returns. The buffer grows when it must.
+// The records that read(2) of such an event returns. The buffer grows when necessary.
 class PercpuRecords {
   public:
     // Throws nothing: \return false and sets errno if the call fails.
@@ -114,9 +114,8 @@ void require_percpu() {
     perf_event_attr& attr = dummy.events.front().attr;
     attr.disabled = 1;
     attr.read_format = format_percpu;
-    const UniqueFd event(static_cast<int>(uninterrupted([&] {
-        return ::syscall(SYS_perf_event_open, &attr, -1, -1, -1, PERF_FLAG_FD_CLOEXEC);
-    })));
+    const UniqueFd event(static_cast<int>(uninterrupted(
+        [&] { return ::syscall(SYS_perf_event_open, &attr, -1, -1, -1, PERF_FLAG_FD_CLOEXEC); })));
     if (!event && errno != EINVAL) fail_to_open(errno, dummy, 0, {});
     bool found = static_cast<bool>(event);
     PercpuRecords records;
@@ -130,14 +129,14 @@ void require_percpu() {
     }
     if (!found)
         fail_percpu(Cause::no_percpu, EOPNOTSUPP,
-             "this kernel has no PERF_FORMAT_PERCPU, which is not part of Linux yet");
+                    "this kernel has no PERF_FORMAT_PERCPU, which is not part of Linux yet");
 }
 
 void require_all_cpus(const GroupSpec& group) {
     for (const EventSpec& event : group.events)
         if (event.per_package || event.on_one_cpu || event.cpus)
             fail_percpu(Cause::unsupported_event, EOPNOTSUPP,
-                 format("event \"{}\" cannot be counted on every CPU", event.name));
+                        format("event \"{}\" cannot be counted on every CPU", event.name));
 }
 
 // A group on all CPUs.
@@ -243,8 +242,8 @@ class PercpuReader final : public Reader {
         };
         Frames frames(snapshot, members_.size(), stride_);
         for (std::size_t group = 0; group < groups_.size(); ++group)
-            if (std::ranges::any_of(
-                    members_, [&](const Member& m) { return m.group == group && wanted(m); }))
+            if (std::ranges::any_of(members_,
+                                    [&](const Member& m) { return m.group == group && wanted(m); }))
                 groups_[group].read();
         for (std::size_t i = 0; i < members_.size(); ++i)
             if (wanted(members_[i]) && !add(frames, i)) return false;
@@ -266,13 +265,12 @@ class PercpuReader final : public Reader {
         record.time = from.time;
         record.read_format = static_cast<__u32>(read_format_);
         record.size = static_cast<__u32>(payload.size());
-        record.status =
-            static_cast<__u16>(status(member, from, payload, frames.begin()));
+        record.status = static_cast<__u16>(status(member, from, payload, frames.begin()));
         frames.add(record);
         return true;
     }
 
-    // Whether a member is waiting for the PMU is not shown: it is reported as `ok`.
+    // A member that waits for the PMU is reported as `ok`: the records do not tell.
     Status status(Member& member, const PercpuRecord& record, std::span<const std::byte> payload,
                   std::uint64_t begin) const noexcept {
         if (record.error == -EBUSY) return Status::error;
@@ -282,7 +280,7 @@ class PercpuReader final : public Reader {
         if (!enabled_) return Status::off;
         const std::size_t size =
             payload_size(read_format_, groups_[member.group].spec().events.size());
-        return member.watch.look(payload, size, read_format_, member.cpu, begin, record.time)
+        return member.watch.check(payload, size, read_format_, member.cpu, begin, record.time)
                    ? Status::offline
                    : Status::ok;
     }

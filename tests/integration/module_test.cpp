@@ -18,8 +18,8 @@
 #include <thread>
 
 #include "fixtures.hpp"
-#include "support/backends.hpp"
 #include "support/allocation_counter.hpp"
+#include "support/backends.hpp"
 #include "support/cpus.hpp"
 #include "support/process.hpp"
 
@@ -275,7 +275,8 @@ TEST_CASE("Without privilege the error names the device") {
     REQUIRE(status == 0);
 }
 
-TEST_CASE("Without privilege the error of the other backend names perf_event_paranoid", "[backends]") {
+TEST_CASE("Without privilege the error of the other backend names perf_event_paranoid",
+          "[backends]") {
     const int status = test::run_as(test::Identity::user, {}, [](auto) {
         try {
             MetaGroup::open(test::options(test::other_backend()));

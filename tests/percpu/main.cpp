@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Events on all CPUs (PERF_FORMAT_PERCPU, see upstream/): opens them with right and wrong attributes,
-// reads, enables, disables, resets and closes them on several threads, while a process takes CPUs
-// offline and unregisters a PMU. For guests. What read() returns is checked.
+// Events on all CPUs (PERF_FORMAT_PERCPU, see upstream/): opens them with right and wrong
+// attributes, reads, enables, disables, resets and closes them on several threads, while a process
+// takes CPUs offline and unregisters a PMU. For guests. What read() returns is checked.
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sys/ioctl.h>
@@ -35,7 +35,8 @@ using metagroup::test::Random;
 
 constexpr std::uint64_t format_percpu = 1U << 5;
 constexpr std::size_t most_groups = 8;
-constexpr std::array sources = {"software", "tracepoint", "msr", "metagroup_test", "metagroup_core"};
+constexpr std::array sources = {"software", "tracepoint", "msr", "metagroup_test",
+                                "metagroup_core"};
 
 struct Source {
     std::uint32_t type;
@@ -57,7 +58,8 @@ std::vector<Source> find_sources() {
         if (name == "tracepoint") {
             source.configs.clear();
             for (const char* event : {"sched/sched_switch", "sched/sched_waking"})
-                if (const auto id = number_in("/sys/kernel/tracing/events/" + std::string(event) + "/id"))
+                if (const auto id =
+                        number_in("/sys/kernel/tracing/events/" + std::string(event) + "/id"))
                     source.configs.push_back(*id);
             if (source.configs.empty()) continue;
         }
@@ -90,7 +92,7 @@ bool one_of(int error, std::initializer_list<int> expected) {
     return std::ranges::find(expected, error) != expected.end();
 }
 
-// What read() returns has records of ascending CPUs that fill it exactly.
+// The records that read() returns have ascending CPUs, and fill it exactly.
 void check_records(const std::vector<std::uint64_t>& words, std::size_t bytes) {
     const std::uint64_t nr = words[0], size = words[1];
     if (bytes < 16 || size < 24 || size % 8 != 0 || nr == 0 || nr != (bytes - 16) / size ||
@@ -102,7 +104,8 @@ void check_records(const std::vector<std::uint64_t>& words, std::size_t bytes) {
         const std::uint64_t head = words[2 + i * size / 8];
         const auto cpu = static_cast<std::int64_t>(head & UINT32_MAX);
         const auto error = static_cast<std::int32_t>(head >> 32);
-        if (cpu <= last) return complain("CPU " + std::to_string(cpu) + " after " + std::to_string(last));
+        if (cpu <= last)
+            return complain("CPU " + std::to_string(cpu) + " after " + std::to_string(last));
         last = cpu;
         // EIO and EINVAL: metagroup_test on demand.
         if (!one_of(-error, {0, EBUSY, ECHILD, ENODEV, EIO, EINVAL}))
@@ -141,23 +144,48 @@ perf_event_attr choose_attr(Random& random, const std::vector<Source>& all) {
 // Sets one attribute that such an event may not have. \return false if it may have it.
 bool spoil(Random& random, perf_event_attr& attr, long& pid, long& cpu, unsigned long& flags) {
     switch (random.below(13)) {
-        case 0: attr.inherit = 1; return true;
-        case 1: attr.inherit_stat = 1; return true;
-        case 2: attr.sample_period = 1 + random.below(1'000'000); return true;
-        case 3: attr.freq = 1, attr.sample_freq = 1 + random.below(1000); return true;
-        case 4: attr.aux_output = 1; return true;
-        case 5: attr.inherit = 1, attr.inherit_thread = 1; return true;
-        case 6: attr.sigtrap = 1; return true;
-        case 7: pid = 0; return true;
-        case 8: cpu = random.below(4); return true;
-        case 9: flags |= PERF_FLAG_PID_CGROUP; return true;
-        case 10: flags |= PERF_FLAG_FD_OUTPUT; return true;
-        case 11: attr.read_format |= std::uint64_t{1} << (6 + random.below(58)); return true;
+        case 0:
+            attr.inherit = 1;
+            return true;
+        case 1:
+            attr.inherit_stat = 1;
+            return true;
+        case 2:
+            attr.sample_period = 1 + random.below(1'000'000);
+            return true;
+        case 3:
+            attr.freq = 1, attr.sample_freq = 1 + random.below(1000);
+            return true;
+        case 4:
+            attr.aux_output = 1;
+            return true;
+        case 5:
+            attr.inherit = 1, attr.inherit_thread = 1;
+            return true;
+        case 6:
+            attr.sigtrap = 1;
+            return true;
+        case 7:
+            pid = 0;
+            return true;
+        case 8:
+            cpu = random.below(4);
+            return true;
+        case 9:
+            flags |= PERF_FLAG_PID_CGROUP;
+            return true;
+        case 10:
+            flags |= PERF_FLAG_FD_OUTPUT;
+            return true;
+        case 11:
+            attr.read_format |= std::uint64_t{1} << (6 + random.below(58));
+            return true;
         // Anything at all; most of it is refused, and the rest must do no harm.
         default: {
             auto* bytes = reinterpret_cast<unsigned char*>(&attr);
             for (int i = 0; i < 3; ++i)
-                bytes[8 + random.below(sizeof(attr) - 8)] ^= static_cast<unsigned char>(1U << random.below(8));
+                bytes[8 + random.below(sizeof(attr) - 8)] ^=
+                    static_cast<unsigned char>(1U << random.below(8));
             return false;
         }
     }
@@ -179,15 +207,18 @@ void fuzz(Random& random, const std::vector<Source>& all) {
     const int leader = random.one_in(2) ? random.pick(random.pick(groups).fds).load() : -1;
     const int fd = open_event(attr, pid, cpu, leader, flags);
     if (fd < 0) {
-        if (one_of(errno, {EFAULT, ENOMEM, EDEADLK, EIO})) complain("open: " + std::string(strerror(errno)));
+        if (one_of(errno, {EFAULT, ENOMEM, EDEADLK, EIO}))
+            complain("open: " + std::string(strerror(errno)));
         return;
     }
     const bool percpu = (attr.read_format & format_percpu) != 0;
     if (wrong || (percpu && attr.sample_period != 0))
-        complain("an event was opened that must be refused: read_format " + std::to_string(attr.read_format));
+        complain("an event was opened that must be refused: read_format " +
+                 std::to_string(attr.read_format));
     if (percpu && attr.read_format == right.read_format) {
         read_event(random, fd);
-        if (::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED) complain("it was mapped");
+        if (::mmap(nullptr, 4096, PROT_READ, MAP_SHARED, fd, 0) != MAP_FAILED)
+            complain("it was mapped");
         if (::ioctl(fd, PERF_EVENT_IOC_REFRESH, 1) == 0) complain("it was refreshed");
         if (::ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, -1) == 0) complain("it had its output set");
         if (::ioctl(fd, PERF_EVENT_IOC_PERIOD, &attr) == 0) complain("it had its period set");
@@ -228,10 +259,16 @@ void work(std::uint64_t seed, std::uint64_t thread, const std::vector<Source>& a
         Random random(seed, thread, step);
         const int fd = random.pick(random.pick(groups).fds);
         switch (random.below(8)) {
-            case 0: fuzz(random, all); break;
+            case 0:
+                fuzz(random, all);
+                break;
             case 1:
-            case 2: change(random, all); break;
-            case 3: control(random, fd); break;
+            case 2:
+                change(random, all);
+                break;
+            case 3:
+                control(random, fd);
+                break;
             default:
                 if (fd >= 0) read_event(random, fd);
         }
@@ -258,7 +295,8 @@ void restore() {
     Random random(seed);
     for (;;) {
         const std::string cpu = "/sys/devices/system/cpu/cpu" +
-                                std::to_string(random.below(static_cast<std::size_t>(cpus))) + "/online";
+                                std::to_string(random.below(static_cast<std::size_t>(cpus))) +
+                                "/online";
         put(cpu, "0");
         ::usleep(random.below(50'000));
         put(cpu, "1");
@@ -277,7 +315,8 @@ void restore() {
 int main(int argc, char** argv) {
     CLI::App app("Stress events on all CPUs (PERF_FORMAT_PERCPU).");
     unsigned seconds = 30, threads = 4;
-    std::uint64_t seed = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
+    std::uint64_t seed =
+        static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
     bool quiet = false;
     app.add_option("--seconds", seconds, "duration")->capture_default_str();
     app.add_option("--threads", threads, "threads")->capture_default_str();
@@ -293,7 +332,8 @@ int main(int argc, char** argv) {
     attr.read_format = format_percpu;
     const int probe = static_cast<int>(::syscall(SYS_perf_event_open, &attr, -1, -1, -1, 0));
     if (probe < 0) {
-        std::fprintf(stderr, "percpu: this kernel has no PERF_FORMAT_PERCPU: %s\n", strerror(errno));
+        std::fprintf(stderr, "percpu: this kernel has no PERF_FORMAT_PERCPU: %s\n",
+                     strerror(errno));
         return 1;
     }
     ::close(probe);
@@ -318,9 +358,12 @@ int main(int argc, char** argv) {
         for (std::atomic<int>& fd : group.fds)
             if (fd >= 0) ::close(fd);
     std::printf("opened %llu, refused %llu, closed %llu, read %llu, records with an error %llu\n",
-                static_cast<unsigned long long>(statistics.opened), static_cast<unsigned long long>(statistics.refused),
-                static_cast<unsigned long long>(statistics.closed), static_cast<unsigned long long>(statistics.read),
+                static_cast<unsigned long long>(statistics.opened),
+                static_cast<unsigned long long>(statistics.refused),
+                static_cast<unsigned long long>(statistics.closed),
+                static_cast<unsigned long long>(statistics.read),
                 static_cast<unsigned long long>(statistics.errors));
-    if (statistics.opened == 0 || statistics.refused == 0 || statistics.read == 0) complain("too little was done");
+    if (statistics.opened == 0 || statistics.refused == 0 || statistics.read == 0)
+        complain("too little was done");
     return failed ? 1 : 0;
 }

@@ -117,8 +117,8 @@ ssize_t FakePercpu::read(int fd, std::byte* buffer, std::size_t size) {
         payload[0] += counts;
         timespec now{};
         clock_gettime(CLOCK_MONOTONIC, &now);
-        const std::uint64_t time =
-            static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+        const std::uint64_t time = static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 +
+                                   static_cast<std::uint64_t>(now.tv_nsec);
         const std::array<std::int32_t, 2> head{cpu, errors.contains(cpu) ? errors.at(cpu) : 0};
         of_record = (16 + static_cast<std::size_t>(got) + padding + 63) / 64 * 64;
         const std::size_t at = all.size();

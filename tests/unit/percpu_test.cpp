@@ -176,8 +176,8 @@ TEST_CASE("What an event on all CPUs cannot count is refused by name") {
     SECTION("A PMU that does not count on all CPUs") {
         kernel.open_errno = EOPNOTSUPP;
         kernel.after_opens = 1;  // after the probe
-        CHECK_THAT(refused(wanted).what(),
-                   ContainsSubstring("\"cpu-clock\" on all CPUs") && ContainsSubstring("every CPU"));
+        CHECK_THAT(refused(wanted).what(), ContainsSubstring("\"cpu-clock\" on all CPUs") &&
+                                               ContainsSubstring("every CPU"));
     }
     SECTION("A cgroup") {
         wanted.cgroup = "any";

@@ -33,8 +33,8 @@ struct SamplerOptions;
 /// information than the module: `per_fd` never reports Status::inactive, takes the time of a member
 /// from the reader's clock after the read, and may report Status::offline of a single event one
 /// snapshot late. If the CPU is back by then, the report takes another 0.1 s, and for a single
-/// event of a cgroup it never comes. `percpu` does the same, but its times are taken on the CPU that
-/// is read. It always reads all online CPUs, even if the snapshot has only some, and supports
+/// event of a cgroup it never comes. `percpu` does the same, but its times are taken on the CPU
+/// that is read. It always reads all online CPUs, even if the snapshot has only some, and supports
 /// neither cgroups nor events that are counted on certain CPUs only. Its streams are those of
 /// `per_fd`.
 enum class Backend {

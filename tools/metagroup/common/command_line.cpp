@@ -253,7 +253,8 @@ void Selection::add_options(CLI::App& app) {
     app.add_option("-G,--cgroup", cgroup_, "count only tasks in this cgroup, e.g. system.slice")
         ->check(not_empty())
         ->type_name("CGROUP");
-    app.add_option("--backend", backend_, "read with the module, one CPU at a time, or by one event on all CPUs "
+    app.add_option("--backend", backend_,
+                   "read with the module, one CPU at a time, or by one event on all CPUs "
                    "(experimental)")
         ->check(CLI::IsMember({"auto", "module", "per-fd", "percpu"}))
         ->capture_default_str();
@@ -291,11 +292,10 @@ metagroup::MetaGroup::Options Selection::options(std::vector<metagroup::GroupSpe
                                                             {"groups", EventOrigin::groups},
                                                             {"set", EventOrigin::set}};
     options.origin = origins.at(origin_);
-    static const std::map<std::string, Backend> backends{
-        {"auto", Backend::automatic},
-        {"module", Backend::module},
-        {"per-fd", Backend::per_fd},
-        {"percpu", Backend::percpu}};
+    static const std::map<std::string, Backend> backends{{"auto", Backend::automatic},
+                                                         {"module", Backend::module},
+                                                         {"per-fd", Backend::per_fd},
+                                                         {"percpu", Backend::percpu}};
     options.backend = backends.at(backend_);
     options.cgroup = cgroup_;
     options.device = device_;
