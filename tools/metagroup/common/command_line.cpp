@@ -253,9 +253,7 @@ void Selection::add_options(CLI::App& app) {
     app.add_option("-G,--cgroup", cgroup_, "count only tasks in this cgroup, e.g. system.slice")
         ->check(not_empty())
         ->type_name("CGROUP");
-    app.add_option("--backend", backend_,
-                   "read with the module, one CPU at a time, or by one event on all CPUs "
-                   "(experimental)")
+    app.add_option("--backend", backend_, "how to read counters; percpu is experimental")
         ->check(CLI::IsMember({"auto", "module", "per-fd", "percpu"}))
         ->capture_default_str();
     app.add_option("--origin", origin_,

@@ -65,12 +65,11 @@ void RecordOptions::add_to(CLI::App& app) {
                  "time between samples instead, e.g. 100us, 1ms")
         ->excludes(rate);
     add_duration(app, "--duration", duration, 1s, 10us, "stop after TIME");
-    app.add_option("--ring-size", ring_size, "memory for samples per CPU: a power of two up to 64M")
+    app.add_option("--ring-size", ring_size, "memory for samples per CPU, a power of two <= 64M")
         ->transform(CLI::AsSizeValue(false))
         ->type_name("BYTES")
         ->default_str("512K");
-    app.add_flag("--overwrite", overwrite,
-                 "keep the newest samples in memory and write them at the end");
+    app.add_flag("--overwrite", overwrite, "keep the newest samples in memory until the end");
     app.add_option("-o,--output", file,
                    "write to this file; an existing one is renamed to FILE.old")
         ->check(not_empty())
