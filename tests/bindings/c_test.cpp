@@ -133,7 +133,8 @@ TEST_CASE("An error sets errno and a message with reason and remedy") {
     REQUIRE(errno == EINVAL);
     REQUIRE(metagroup_config_set_cpus(config.get(), "3-1") == -1);
     REQUIRE(errno == EINVAL);
-    REQUIRE(metagroup_config_set_backend(config.get(), static_cast<metagroup_backend>(3)) == -1);
+    const auto unknown = static_cast<metagroup_backend>(METAGROUP_BACKEND_PERCPU + 1);
+    REQUIRE(metagroup_config_set_backend(config.get(), unknown) == -1);
     REQUIRE(errno == EINVAL);
 }
 
