@@ -32,6 +32,7 @@ using metagroup::python::check_signals;
 using metagroup::python::CountColumn;
 using metagroup::python::NumberColumn;
 using metagroup::python::RecordingTable;
+using metagroup::python::OthersRun;
 using metagroup::python::Shared;
 using metagroup::python::SweepSums;
 using metagroup::python::TableSums;
@@ -288,7 +289,7 @@ py::dict read_recording(const std::string& path) {
     Recording recording(path);
     RecordingTable table(recording);
     {
-        const py::gil_scoped_release others_run;
+        const OthersRun others_run;
         constexpr std::uint64_t pause = 1U << 16;  // entries between two checks for signals
         for (std::uint64_t entries = 1; table.step(); ++entries) {
             if (entries % pause != 0) continue;
