@@ -3,6 +3,7 @@
 #pragma once
 
 #include <pybind11/pybind11.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <condition_variable>
@@ -18,10 +19,47 @@ namespace metagroup::python {
 
 namespace py = pybind11;
 
+// Takes the interpreter's lock. While Python exits, it ends threads that want the lock by unwinding
+// their stacks, which terminates the process if a destructor is among the callers. Such a thread
+// stays here instead, until the process has ended.
+template <class Take>
+auto take_lock(const Take& take) noexcept {
+    try {
+        return take();
+    } catch (...) {
+        for (;;)
+            ::pause();
+    }
+}
+
+// Other threads run Python while this object exists.
+class OthersRun {
+  public:
+    OthersRun() : state_(PyEval_SaveThread()) {}
+    OthersRun(const OthersRun&) = delete;
+    OthersRun& operator=(const OthersRun&) = delete;
+    ~OthersRun() {
+        take_lock([&] { PyEval_RestoreThread(state_); });
+    }
+
+  private:
+    PyThreadState* state_;
+};
+
 // Runs the signal handlers; the caller does not hold the interpreter's lock. Throws what they
 // raise, such as KeyboardInterrupt.
 inline void check_signals() {
-    const py::gil_scoped_acquire mine;
+    class Lock {
+      public:
+        Lock() : state_(take_lock([] { return PyGILState_Ensure(); })) {}
+        Lock(const Lock&) = delete;
+        Lock& operator=(const Lock&) = delete;
+        ~Lock() { PyGILState_Release(state_); }
+
+      private:
+        PyGILState_STATE state_;
+    };
+    const Lock lock;
     if (PyErr_CheckSignals() != 0) throw py::error_already_set();
 }
 
@@ -71,7 +109,7 @@ class Queue {
 
 // Library calls run without the interpreter's lock, and signals interrupt them.
 class Unlocked {
-    py::gil_scoped_release others_run_;
+    OthersRun others_run_;
     Interruption interruption_{&check_signals};
 };
 
@@ -94,7 +132,7 @@ class Shared {
     }
 
     void close() {
-        const py::gil_scoped_release others_run;
+        const OthersRun others_run;
         const std::scoped_lock lock(queue_);
         object_.reset();
     }

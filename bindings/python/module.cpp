@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <map>
@@ -31,6 +32,7 @@ using namespace metagroup;
 using metagroup::python::check_signals;
 using metagroup::python::CountColumn;
 using metagroup::python::NumberColumn;
+using metagroup::python::OthersRun;
 using metagroup::python::RecordingTable;
 using metagroup::python::Shared;
 using metagroup::python::SweepSums;
@@ -55,12 +57,23 @@ std::uint64_t known(const MemberView& record, std::optional<std::uint64_t> time)
     return *time;
 }
 
+using Records = std::vector<std::vector<std::size_t>>;  // by group
+
+const std::vector<std::size_t>& records_of(const Records& records, std::size_t group) {
+    if (group >= records.size())
+        throw std::out_of_range("there is no group " + std::to_string(group) + ", only 0 to " +
+                                std::to_string(records.size() - 1));
+    return records[group];
+}
+
 // One sweep. Never modified afterwards, so arrays can be views of it.
 struct Sweep {
-    std::shared_ptr<const std::vector<std::vector<std::size_t>>> records;  // by group
+    std::shared_ptr<const Records> records;
     Snapshot snapshot;
 
-    const std::vector<std::size_t>& of(std::size_t group) const { return records->at(group); }
+    const std::vector<std::size_t>& of(std::size_t group) const {
+        return records_of(*records, group);
+    }
 
     // A field of all records of a group other than the counts.
     template <class T, class Get>
@@ -122,8 +135,7 @@ class Group {
             group_.open(MetaGroup::open(options));
         }
         group_.use([&](const MetaGroup& group) {
-            auto records =
-                std::make_shared<std::vector<std::vector<std::size_t>>>(group.groups().size());
+            auto records = std::make_shared<Records>(group.groups().size());
             for (std::size_t i = 0; i < group.members().size(); ++i)
                 records->at(group.members()[i].group).push_back(i);
             records_ = std::move(records);
@@ -163,7 +175,7 @@ class Group {
     }
 
     std::vector<int> cpus(std::size_t number) {
-        const std::vector<std::size_t>& records = records_->at(number);
+        const std::vector<std::size_t>& records = records_of(*records_, number);
         return use([&](const MetaGroup& group) {
             std::vector<int> all;
             for (const std::size_t i : records)
@@ -201,7 +213,7 @@ class Group {
 
     bool of_cgroup_;
     Shared<MetaGroup> group_{"the meta-group is closed"};
-    std::shared_ptr<const std::vector<std::vector<std::size_t>>> records_;
+    std::shared_ptr<const Records> records_;
 };
 
 // A stream of a group.
@@ -252,7 +264,10 @@ class Sampling {
     using Clock = std::chrono::steady_clock;
 
     static std::chrono::nanoseconds duration(double seconds) {
-        return std::chrono::round<std::chrono::nanoseconds>(std::chrono::duration<double>(seconds));
+        if (std::isnan(seconds)) throw std::invalid_argument("a time must be a number, not NaN");
+        constexpr double most = 1e9;  // a nanosecond count fits into 64 bits
+        return std::chrono::round<std::chrono::nanoseconds>(
+            std::chrono::duration<double>(std::clamp(seconds, -most, most)));
     }
 
     // In steps: the library does not return on a signal, and other threads may need to stop the
@@ -288,7 +303,7 @@ py::dict read_recording(const std::string& path) {
     Recording recording(path);
     RecordingTable table(recording);
     {
-        const py::gil_scoped_release others_run;
+        const OthersRun others_run;
         constexpr std::uint64_t pause = 1U << 16;  // entries between two checks for signals
         for (std::uint64_t entries = 1; table.step(); ++entries) {
             if (entries % pause != 0) continue;

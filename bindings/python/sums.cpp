@@ -175,7 +175,7 @@ py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>
     const std::uint64_t* const time_enabled = enabled.data();
     const std::uint64_t* const time_running = running.data();
     const std::int32_t* const cpu = cpus.data();
-    const py::gil_scoped_release others_run;
+    const OthersRun others_run;
     for (std::size_t row = 0; row < static_cast<std::size_t>(size); ++row) {
         if (row % pause == 0) check_signals();
         for (std::size_t event = 0; event < values.size(); ++event)

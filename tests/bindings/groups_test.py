@@ -3,6 +3,7 @@
 """Meta-groups, snapshots and their sums, on software events, which any machine can count."""
 
 import errno
+import math
 import os
 import time
 import unittest
@@ -58,6 +59,14 @@ class Snapshots(unittest.TestCase):
         group.close()
         with self.assertRaises(ValueError):
             group.read()
+
+    def test_a_group_that_does_not_exist_is_an_error_that_names_it(self):
+        with open_group() as group:
+            snapshot = group.read()
+            for get in (snapshot.counts, snapshot.times, snapshot.enabled, snapshot.running,
+                        snapshot.cpus, snapshot.status, group.cpus):
+                with self.assertRaisesRegex(IndexError, "no group 7, only 0 to 0"):
+                    get(7)
 
     @unittest.skipIf(BACKEND == "module", "the module holds the events")
     def test_times_of_a_member_without_counts_are_an_error(self):
@@ -136,6 +145,15 @@ class Errors(unittest.TestCase):
         self.assertIsInstance(caught.exception, OSError)
         self.assertEqual(caught.exception.errno, errno.ENOENT)
         self.assertIn("cpu-clock", str(caught.exception))
+
+    def test_a_time_that_is_not_a_number_raises_value_error(self):
+        with open_group() as group:
+            with self.assertRaisesRegex(ValueError, "NaN"):
+                metagroup.Stream(group, math.nan)
+            with metagroup.Stream(group, 1e-3) as stream:
+                with self.assertRaisesRegex(ValueError, "NaN"):
+                    stream.read(math.nan)
+                stream.read(math.inf)
 
     def test_an_unknown_backend_raises_value_error(self):
         with self.assertRaises(ValueError):

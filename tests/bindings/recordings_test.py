@@ -3,6 +3,7 @@
 """Recordings with known counts as data frames, and their sums."""
 
 import os
+import pathlib
 import tempfile
 import threading
 import time
@@ -53,6 +54,12 @@ class Recordings(unittest.TestCase):
             self.assertFalse(padded.attrs["finished"])
             self.assertIn(len(padded) - len(frame), (0, 1))
             self.assertTrue((padded.iloc[:len(frame)] == frame).all(axis=None))
+
+    def test_the_path_may_be_an_object(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.write(self.path)
+        self.assertEqual(len(metagroup.read(pathlib.Path(self.path))), 1)
 
     def test_rings_that_follow_one_another_are_sorted_by_time(self):
         file = File([[1, 2]])

@@ -61,6 +61,21 @@ for _ in range(5):
             with self.assertRaisesRegex(ValueError, "closed"):
                 call()
 
+    def test_threads_may_still_read_when_the_process_ends(self):
+        for _ in range(5):
+            self.run_script("""
+group = open_group()
+stream = metagroup.Stream(group, 1e-3)
+
+def repeat(call):
+    while True:
+        call()
+
+for call in (group.read, lambda: stream.read(0.001), lambda: stream.read(60)):
+    threading.Thread(target=repeat, args=(call,), daemon=True).start()
+time.sleep(0.1)
+""")
+
     def test_a_signal_interrupts_the_wait_for_a_stream(self):
         def interrupt(*_):
             raise KeyboardInterrupt

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Counts as pandas tables, and a plot of them."""
 
+import os
 import time
 
 from . import _metagroup
@@ -24,7 +25,7 @@ def read(path):
     def column(values, missing):
         return pandas.arrays.IntegerArray(values, missing) if len(missing) else values
 
-    raw = _metagroup.read_recording(path)
+    raw = _metagroup.read_recording(os.fspath(path))
     index = pandas.MultiIndex(levels=[raw.pop("times"), raw.pop("cpus")],
                               codes=[raw.pop("time_codes"), raw.pop("cpu_codes")],
                               names=["time", "cpu"], verify_integrity=False)
