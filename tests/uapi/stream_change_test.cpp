@@ -43,9 +43,8 @@ TEST_CASE_METHOD(NeedsStreams,
     wait_for(stream.ring(here.cpu), sample_of(first));
 }
 
-TEST_CASE_METHOD(
-    NeedsStreams,
-    "A member that is attached just when its CPU finds that it has none has samples") {
+TEST_CASE_METHOD(NeedsStreams,
+                 "A member that is attached just when its CPU finds that it has none has samples") {
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 2));
     RunningStream stream(meta, kPeriod);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Deadlines are of different length: those that find a full ring are short, and some are interrupted.
+// Deadlines are of different length: those that find a full ring are short, and some are
+// interrupted.
 #include "streams.hpp"
 
 using namespace metagroup::test;
