@@ -45,6 +45,7 @@ TEST_CASE_METHOD(NeedsStreams,
 
 TEST_CASE_METHOD(NeedsStreams,
                  "A member that is attached just when its CPU finds that it has none has samples") {
+    const OnFirstCpu test;
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 2));
     RunningStream stream(meta, kPeriod);

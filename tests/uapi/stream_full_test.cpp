@@ -45,11 +45,11 @@ TEST_CASE_METHOD(NeedsStreams,
     REQUIRE(wait_until([&] { return deadlines() > before; }));
     {
         // As long as a virtual CPU may be stopped by its host.
-        const TestpmuUpdateTime stopped(400'000);
+        const TestpmuUpdateTime stopped(200'000);
         before = deadlines();
         REQUIRE(wait_until([&] { return deadlines() > before; }));
     }
     before = deadlines();
-    // 4 s, if all of that time were charged.
-    REQUIRE(time_of([&] { REQUIRE(wait_until([&] { return deadlines() > before + 1; })); }) < 2s);
+    // 2 s or more, if all of that time were charged.
+    REQUIRE(time_of([&] { REQUIRE(wait_until([&] { return deadlines() > before + 1; })); }) < 1s);
 }
