@@ -255,6 +255,12 @@ void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
 	trace_perf_metagroup_sweep_end(group, end - group->cpus.begin);
 }
 
+/* The group has grown beyond the limits of its CPU, or beyond the rings of a stream. */
+static bool mg_is_too_large(int error)
+{
+	return error == -E2BIG || error == -ENOSPC;
+}
+
 /**
  * mg_sweep_error - the error of the last sweep, as a RAW read returns it
  * @group:	the meta-group
@@ -274,7 +280,7 @@ int mg_sweep_error(const struct mg_group *group)
 	for (i = 0; i < group->frames.nr_members; i++) {
 		const struct mg_member *member = group->frames.members[i];
 
-		if (member->error && member->error != -E2BIG &&
+		if (member->error && !mg_is_too_large(member->error) &&
 		    cpumask_test_cpu(member->cpu, group->selected))
 			return member->error == -EMSGSIZE || member->error == -EBUSY ?
 				-EAGAIN : member->error;

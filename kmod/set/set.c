@@ -157,17 +157,24 @@ int mg_set_prepare(struct mg_set *set, const struct cpumask *cpus)
  * @set:	with @spec, @format, @follow and @limit
  * @cpu:	the CPU
  *
- * Context: Process context, may sleep. Takes ctx->mutex and cpu_hotplug_lock.
+ * Context: Process context, may sleep. As mg_cpu_works_run().
  * Return: the member, or an ERR_PTR(); @failure is set if an event is the cause.
  */
 struct mg_member *mg_set_open_member(struct mg_set *set, int cpu)
 {
+	struct mg_cpu_works works = { .func = mg_set_open_work };
 	struct mg_member *member = mg_set_create_member(set, cpu);
-	int err;
+	struct mg_cpu_work *work;
+	int err = -ENOMEM;
 
 	if (IS_ERR(member) || mg_set_member_share(member))
 		return member;
-	err = mg_set_member_open(member);
+	work = kzalloc(sizeof(*work), GFP_KERNEL_ACCOUNT);
+	if (work) {
+		*work = (struct mg_cpu_work){ .cpu = cpu, .item = member };
+		err = mg_cpu_works_run(&works, work, 1, true) ?: member->view->error;
+		kfree(work);
+	}
 	if (!err)
 		return member;
 	set->failure = member->view->failure;

@@ -33,12 +33,15 @@
 /* The longest delay until a ring that could not be allocated is tried again. */
 #define MG_STREAM_RETRY_MS	160
 
+/* Streams that are mended at a time: each of them keeps a worker waiting. */
+#define MG_STREAM_FIXUPS	8
+
 static enum cpuhp_state mg_stream_hotplug;	/* constant */
+static struct workqueue_struct *mg_stream_wq;	/* constant */
 
 static void mg_stream_fixup_soon(struct mg_stream *stream)
 {
-	/* Unbound: this work must not depend on any particular CPU. */
-	queue_work(system_dfl_wq, &stream->fixup);
+	queue_work(mg_stream_wq, &stream->fixup);
 }
 
 static void mg_stream_wakeup(struct work_struct *work)
@@ -421,10 +424,16 @@ int __init mg_stream_init(void)
 	int state;
 
 	mg_throttle_init();
+	/* Unbound: this work must not depend on any particular CPU. */
+	mg_stream_wq = alloc_workqueue("perf_metagroup_stream", WQ_UNBOUND, MG_STREAM_FIXUPS);
+	if (!mg_stream_wq)
+		return -ENOMEM;
 	state = cpuhp_setup_state_multi(CPUHP_AP_ONLINE_DYN, "perf/metagroup:online",
 					mg_stream_online, mg_stream_offline);
-	if (state < 0)
+	if (state < 0) {
+		destroy_workqueue(mg_stream_wq);
 		return state;
+	}
 	mg_stream_hotplug = state;
 	return 0;
 }
@@ -435,4 +444,5 @@ int __init mg_stream_init(void)
 void mg_stream_exit(void)
 {
 	cpuhp_remove_multi_state(mg_stream_hotplug);
+	destroy_workqueue(mg_stream_wq);
 }

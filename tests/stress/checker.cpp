@@ -60,6 +60,8 @@ std::string hex(const Bytes& bytes) {
 void check_member(const Slot& slot, const Frame& frame, const std::weak_ptr<Group>& of) {
     const auto& record = frame.record;
     const std::string name = "stopped: member " + std::to_string(record.member) + ": ";
+    // A group that does not fit into the rings is tried again a second later.
+    if (record.status == PERF_METAGROUP_STALE && slot.streamed) return;
     demand(record.status == PERF_METAGROUP_OFF || record.status == PERF_METAGROUP_OFFLINE ||
                record.status == PERF_METAGROUP_REVOKED || record.status == PERF_METAGROUP_ERROR,
            name + "disabled, but its status is " + std::to_string(record.status));

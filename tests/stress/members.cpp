@@ -145,6 +145,7 @@ bool attach(Worker& worker, Random& random) {
     perf_metagroup_attach out{};
     const long got = slot->meta.attach(fds, &out);
     if (got == -ENODEV && kernel_revokes_events()) return false;
+    if (got == -ENOSPC && slot->streamed) return false;
     demand(got == 0, "ATTACH of new groups: " + std::to_string(got) + ", reason " +
                          std::to_string(out.reason));
     for (unsigned i = 0; i < fresh.size(); ++i) {
@@ -168,6 +169,7 @@ bool attach_refused(Worker& worker, Random& random) {
     perf_metagroup_attach out{};
     const long got = slot->meta.attach(fds, &out);
     if (got == -ENODEV && kernel_revokes_events()) return false;
+    if (twice && got == -ENOSPC && slot->streamed) return false;
     demand(got == (twice ? -EBUSY : -EINVAL) && out.failed == 1,
            "a wrong ATTACH: " + std::to_string(got) + ", failed " + std::to_string(out.failed));
     return true;

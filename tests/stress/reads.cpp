@@ -140,6 +140,7 @@ bool stream(Worker& worker, Random& random) {
         const std::chrono::microseconds period(10 << random.below(10));
         const std::size_t size = kRingPage << random.below(6);
         const unsigned flags = random.one_in(4) ? PERF_METAGROUP_STREAM_OVERWRITE : 0;
+        slot->streamed = true;
         try {
             slot->stream = std::make_shared<Stream>(worker.world, *slot, period, size, flags);
         } catch (const std::system_error& error) {

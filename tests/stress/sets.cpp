@@ -32,9 +32,9 @@ std::vector<perf_event_attr> any_events(Random& random) {
     return attrs;
 }
 
-// A CPU is offline, or a PMU has no counter.
+// A CPU is offline, a PMU has no counter, or the rings of a stream are too small.
 bool may_be_refused(long got) {
-    return got == -ENODEV || got == -EBUSY;
+    return got == -ENODEV || got == -EBUSY || got == -ENOSPC;
 }
 
 void attached(Slot& slot, unsigned first, unsigned count, Random& random) {
@@ -67,7 +67,7 @@ bool open_template(Worker& worker, Random& random) {
     SetRequest request(std::vector<int>{event.get()});
     if (random.one_in(2)) request.arg.flags |= PERF_METAGROUP_SET_FOLLOW;
     const long got = request.open(meta);
-    if (may_be_refused(got)) return false;
+    if (may_be_refused(got) || (got == -ENOENT && kernel_revokes_events())) return false;
     demand(got == 0, "OPEN_SET of a template: " + std::to_string(got));
     demand(read_framed(meta).frames.size() == request.arg.count,
            "OPEN_SET of a template: number of members");

@@ -64,6 +64,8 @@ class Slot {
 
     std::mutex streaming;  // for `stream`
     std::shared_ptr<Stream> stream;
+    // It has had a stream, whose rings may be too small for more members and for groups that grow.
+    std::atomic<bool> streamed{false};
     std::atomic<unsigned> modes_begun{0}, modes_ended{0};  // how many SET_MODEs
 
     void attached(unsigned number, const std::shared_ptr<Group>& group);

@@ -30,8 +30,14 @@ struct core_busy {
 
 static DEFINE_PER_CPU(struct core_busy, core_busy);
 
+/* In kernels with CFI, 6.1 and later, its type must be that of the tracepoint. */
+#ifdef TASK_FREEZABLE
+static void core_switch_probe(void *data, bool preempt, struct task_struct *prev,
+			      struct task_struct *next, unsigned int prev_state)
+#else
 static void core_switch_probe(void *data, bool preempt, struct task_struct *prev,
 			      struct task_struct *next)
+#endif
 {
 	struct core_busy *busy = this_cpu_ptr(&core_busy);
 	u64 now = ktime_get_ns();

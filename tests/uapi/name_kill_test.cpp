@@ -49,7 +49,10 @@ class SharedProgress {
         if (open_set(creator, attrs) || publish(creator, publish_arg(kName))) ::_exit(1);
         progress->named = true;
         for (int again = 0; again < 10 || many_joins; ++again)
-            if (join(creator, kName)) ::_exit(2);
+            if (const long got = join(creator, kName)) {
+                if (got == -E2BIG && many_joins) ::pause();  // the killer is late
+                ::_exit(2);
+            }
         if (unpublish(kName)) ::_exit(3);
         progress->nanoseconds = monotonic_ns() - begin;
     }
@@ -72,6 +75,7 @@ void kill_creator(unsigned round, const std::vector<perf_event_attr>& attrs) {
     ::kill(child, SIGKILL);
     int status = 0;
     REQUIRE(::waitpid(child, &status, 0) == child);
+    CAPTURE(status);
     REQUIRE(WIFSIGNALED(status));
 }
 

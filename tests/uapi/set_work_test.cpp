@@ -41,6 +41,23 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(last.count() - before < 64);
 }
 
+TEST_CASE_METHOD(NeedsSets, "A CPU is not interrupted for each event that SET_EVENTS opens") {
+    const OnFirstCpu here;
+    const int cpu = online_cpus().back();
+    const Interrupts last(cpu);
+    const Meta meta;
+    REQUIRE(open_set(meta, clocks(1), {cpu}) == 0);
+    auto attrs = clocks(64);
+    perf_metagroup_events arg{};
+    arg.size = sizeof(arg);
+    arg.nr_events = static_cast<__u32>(attrs.size());
+    arg.events = reinterpret_cast<std::uintptr_t>(attrs.data());
+    arg.stride = sizeof(perf_event_attr);
+    const auto before = last.count();
+    REQUIRE(meta.ioctl(PERF_METAGROUP_IOC_SET_EVENTS, &arg) == 0);
+    REQUIRE(last.count() - before < 32);
+}
+
 TEST_CASE_METHOD(NeedsSets, "A CPU is not involved in a set whose events other sets have opened") {
     const OnFirstCpu here;
     const Meta other;

@@ -43,6 +43,23 @@ TEST_CASE_METHOD(NeedsStreams,
     wait_for(stream.ring(here.cpu), sample_of(first));
 }
 
+TEST_CASE_METHOD(NeedsStreams,
+                 "A member that is attached just when its CPU finds that it has none has samples") {
+    const OnFirstCpu test;
+    const OneCpu here;
+    const auto [group, meta] = attached(open_group(here.cpu, kFull, 2));
+    RunningStream stream(meta, kPeriod);
+    for (int round = 0; round < 30; ++round) {
+        CAPTURE(round);
+        REQUIRE(meta.detach(static_cast<unsigned>(round)) == 0);
+        // The next deadline is within a period.
+        std::this_thread::sleep_for(kPeriod * (round % 8) / 4);
+        REQUIRE(meta.attach(group) == 0);
+        stream.ring(here.cpu).drain();
+        wait_for(stream.ring(here.cpu), sample_of(group));
+    }
+}
+
 TEST_CASE_METHOD(NeedsStreams, "Enable, disable and reset act on a stream at the next deadline") {
     const OneCpu here;
     const auto [group, meta] = attached(open_group(here.cpu, kFull, 2, true));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// Deadlines that find a full ring are short, and others are not.
+// Deadlines are of different length: those that find a full ring are short, and some are
+// interrupted.
 #include "streams.hpp"
 
 using namespace metagroup::test;
@@ -28,4 +29,27 @@ TEST_CASE_METHOD(NeedsStreams,
     const auto deadlines = fdinfo(meta, "stream_deadlines");
     REQUIRE(deadlines >= 10);
     REQUIRE(deadlines <= 120);
+}
+
+TEST_CASE_METHOD(NeedsStreams,
+                 "A deadline that is interrupted for long does not stop later ones for longer") {
+    const MaxStreamPercent limit(10);
+    const OnFirstCpu test;
+    const int cpu = online_cpus().back();
+    if (cpu == online_cpus().front()) SKIP("needs two CPUs");
+    const auto [group, meta] = attached(open_core(cpu, kFull, 1));
+    const BusyCpu busy(cpu);
+    RunningStream stream(meta, 2ms, kRingPage, PERF_METAGROUP_STREAM_OVERWRITE);
+    const auto deadlines = [&] { return fdinfo(meta, "stream_deadlines"); };
+    std::uint64_t before = deadlines();
+    REQUIRE(wait_until([&] { return deadlines() > before; }));
+    {
+        // As long as a virtual CPU may be stopped by its host.
+        const TestpmuUpdateTime stopped(200'000);
+        before = deadlines();
+        REQUIRE(wait_until([&] { return deadlines() > before; }));
+    }
+    before = deadlines();
+    // 2 s or more, if all of that time were charged.
+    REQUIRE(time_of([&] { REQUIRE(wait_until([&] { return deadlines() > before + 1; })); }) < 1s);
 }

@@ -72,6 +72,20 @@ TEST_CASE_METHOD(NeedsStreams,
     REQUIRE(newest_samples(other) > 0);
 }
 
+TEST_CASE_METHOD(NeedsStreams,
+                 "A group that grows beyond its ring does not fail raw reads of the others") {
+    const OneCpu here;
+    EventGroup grows = open_group(here.cpu, kFull, 1, true);
+    const EventGroup other = open_group(here.cpu, kFull, 1, true);
+    const Meta meta(grows, other);
+    RunningStream stream(meta, kPeriod, kRingPage);
+    for (int i = 0; i < kMany; ++i)
+        grows.add(dummy(), here.cpu);
+    REQUIRE(meta.read() == other.read());
+    stream.stop();
+    REQUIRE(wait_until([&] { return meta.read() == concatenated({grows.read(), other.read()}); }));
+}
+
 TEST_CASE_METHOD(
     NeedsStreams,
     "Members that have moved to a CPU whose ring is too small for them lose deadlines") {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A user of the device without privileges costs others no more than the limits in
 // docs/privileges.md: interrupts, the time of CPUs, workers and memory are measured.
+#include <sys/prctl.h>
+
 #include <bit>
 #include <filesystem>
 
@@ -225,6 +227,57 @@ TEST_CASE_METHOD(
     REQUIRE(starved == 0);
 }
 
+namespace {
+
+// Sleeps and works in turn.
+std::uint64_t rounds_of_sleep_and_work(int cpu) {
+    std::atomic<std::uint64_t> rounds = 0;
+    std::jthread thread([&](const std::stop_token& stop) {
+        run_on(cpu);
+        ::prctl(PR_SET_TIMERSLACK, 1UL);
+        while (!stop.stop_requested()) {
+            std::this_thread::sleep_for(100us);
+            for (int i = 0; i < 20'000; ++i)
+                rounds.fetch_add(1, std::memory_order_relaxed);
+        }
+    });
+    std::this_thread::sleep_for(100ms);
+    const std::uint64_t before = rounds;
+    std::this_thread::sleep_for(1s);
+    return rounds - before;
+}
+
+}  // namespace
+
+TEST_CASE_METHOD(
+    NeedsStreamsAndQuiet,
+    "Quiet streams leave a task that often sleeps the CPU time that max_stream_percent requires",
+    "[share]") {
+    if (!std::getenv("METAGROUP_EXACT")) SKIP("parts of time are not exact: run --icount");
+    const MaxStreamPercent limit(10);
+    const int cpu = online_cpus().back();
+    const auto alone = rounds_of_sleep_and_work(cpu);
+    std::vector<Meta> metas(60);
+    for (const Meta& meta : metas) {
+        REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
+        REQUIRE(meta.attach(open_group(cpu, kFull, 1)) == 0);
+        perf_metagroup_stream arg = stream_of(10us, kRingPage, PERF_METAGROUP_STREAM_OVERWRITE);
+        REQUIRE(start_stream(meta, arg) == 0);
+        // It does not call the meta-group any more, but the stream.
+        REQUIRE(meta.set_mode(0) == 0);
+    }
+    const auto kept = rounds_of_sleep_and_work(cpu);
+    std::uint64_t samples = 0;
+    for (const Meta& meta : metas)
+        samples += fdinfo(meta, "stream_deadlines");
+    std::printf("60 quiet streams: keeps %.3f, %llu samples\n",
+                static_cast<double>(kept) / static_cast<double>(alone),
+                static_cast<unsigned long long>(samples));
+    CAPTURE(alone, kept, samples);
+    REQUIRE(static_cast<double>(kept) >= 0.87 * static_cast<double>(alone));
+    REQUIRE(samples > 0);
+}
+
 // Workers: a few of the module's own.
 
 namespace {
@@ -270,6 +323,42 @@ TEST_CASE_METHOD(NeedsSets,
     REQUIRE(now < before + kSets / 2);
     for (const Meta& set : sets)
         REQUIRE(wait_until([&] { return set.member(1).status == PERF_METAGROUP_OK; }));
+}
+
+TEST_CASE_METHOD(NeedsStreams,
+                 "Few workers of the kernel wait for tasks that hold streams whose groups grow") {
+    if (!SlowPage::available()) SKIP("no userfaultfd");
+    constexpr std::size_t kStreams = 40;
+    const MaxStreamPercent no_limit(100);
+    const int last = online_cpus().back();
+    std::vector<Meta> metas(kStreams);
+    std::vector<EventGroup> groups;
+    for (const Meta& meta : metas) {
+        groups.push_back(open_group(last, kFull, 1));
+        REQUIRE(meta.attach(groups.back()) == 0);
+        perf_metagroup_stream arg = stream_of(10ms, kRingPage, PERF_METAGROUP_STREAM_OVERWRITE);
+        REQUIRE(start_stream(meta, arg) == 0);
+    }
+    SlowPage page;
+    std::vector<std::thread> readers;
+    for (const Meta& meta : metas) {
+        readers.emplace_back([&] { meta.read(page.at(), SlowPage::kSize); });
+        REQUIRE(page.touched(10s));
+    }
+    const auto before = unbound_workers();
+    for (EventGroup& group : groups)
+        group.add(software_event(PERF_COUNT_SW_CPU_CLOCK, kFull), last);
+    std::this_thread::sleep_for(1s);
+    const auto now = unbound_workers();
+    page.destroy();
+    for (std::thread& reader : readers)
+        reader.join();
+    REQUIRE(now < before + kStreams / 2);
+    // All are mended, although few at a time.
+    for (const Meta& meta : metas) {
+        const auto samples = fdinfo(meta, "stream_deadlines");
+        REQUIRE(wait_until([&] { return fdinfo(meta, "stream_deadlines") > samples + 1; }));
+    }
 }
 
 // Memory: max_ring_kb and RLIMIT_MEMLOCK for rings, and numbers of streams and events.

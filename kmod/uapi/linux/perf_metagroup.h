@@ -49,7 +49,8 @@
  *   raw      := payload*
  *   payload  := what read(2) of that leader returns for its read_format, see
  *               perf_event_open(2); nothing if its status is ERROR or SKIPPED, or
- *               if its group grew beyond max_snapshot or max_events_per_cpu
+ *               if its group grew beyond max_snapshot, max_events_per_cpu or the
+ *               ring of a stream
  *
  * FRAMED, in attach order:
  *
