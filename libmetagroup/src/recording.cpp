@@ -15,6 +15,11 @@ namespace metagroup {
 
 using detail::Fields;
 
+// An event has an identifier for each CPU that counts it: if as many have samples, no other does.
+CpuList counting_cpus(const RecordedEvent& event, const CpuList& sampled, const CpuList& all) {
+    return sampled.size() < event.ids.size() ? all : sampled;
+}
+
 struct Recording::State {
     explicit State(const std::string& path);
 

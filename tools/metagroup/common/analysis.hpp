@@ -41,7 +41,7 @@ struct Extent {
 // there are none. \throws as Recording::next().
 Extent find_extent(metagroup::Recording& recording, std::uint64_t since, std::uint64_t until);
 
-// The rate of an event, or the ratio of two events.
+// The rate of an event, its value if it is a reading, or the ratio of two events.
 struct Figure {
     std::string name;
     std::string_view unit;
@@ -50,7 +50,10 @@ struct Figure {
 
     std::optional<Metric> of(const Metrics& metrics, const Counts& counts,
                              std::size_t place) const {
-        return ratio ? metrics.ratio(counts, place, column) : metrics.rate(counts, place, column);
+        if (ratio) return metrics.ratio(counts, place, column);
+        if (!counts.columns()[column].reading) return metrics.rate(counts, place, column);
+        const auto value = counts.value(counts.at(place, column), column);
+        return value ? std::optional(Metric{*value, unit, false}) : std::nullopt;
     }
 };
 
@@ -172,13 +175,17 @@ class Timeline {
         return values_[(figure * steps_ + step) * places().size() + place];
     }
     double highest(std::size_t figure) const;
+    // The CPUs whose counts a figure includes, and all that count it. Both are less in steps for
+    // which it is unknown.
+    std::pair<std::size_t, std::size_t> cpus(std::size_t figure) const { return cpus_[figure]; }
 
   private:
     const Aggregation& rows_;
     std::vector<Figure> figures_;
     double interval_ = 0;
     std::size_t steps_ = 0;
-    std::vector<double> values_;  // by figure, step and place
+    std::vector<double> values_;                             // by figure, step and place
+    std::vector<std::pair<std::size_t, std::size_t>> cpus_;  // by figure
 };
 
 // The starts of the phases of a series, in each of which its values are about the same: binary
