@@ -397,22 +397,3 @@ TEST_CASE("report needs little memory for a small file, whatever its header cont
     CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring(path) && ContainsSubstring("identifiers"));
 }
-
-TEST_CASE("report reads a file wherever it ends", "[no-module]") {
-    const Recorded recorded(30);
-    const std::string whole = contents_of(recorded.path);
-    for (std::size_t end = whole.size() - 8000; end < whole.size(); end += 173) {
-        const bool zeros = end % 2 == 0;
-        std::ofstream(recorded.path, std::ios::binary | std::ios::trunc) << whole.substr(0, end);
-        // A crash leaves a header without features.
-        if (zeros) {
-            std::filesystem::resize_file(recorded.path, whole.size() + 4096);
-            std::fstream file(recorded.path, std::ios::in | std::ios::out | std::ios::binary);
-            file.seekp(72);
-            file.write(std::string(32, '\0').data(), 32);
-        }
-        CAPTURE(end, zeros);
-        CHECK_THAT(tool_output("report " + recorded.path),
-                   ContainsSubstring("cycles") && ContainsSubstring("is incomplete"));
-    }
-}
