@@ -105,6 +105,37 @@ class Recordings(unittest.TestCase):
         self.assertEqual(totals["value"].tolist(), [96_000, 192_000])
         self.assertEqual(totals["rate"].tolist(), [2e6, 4e6])
 
+    def test_sums_do_not_depend_on_the_order_of_rows(self):
+        file = File([[1, 2]])
+        for tick in range(1, 20):
+            for cpu in (0, 1):
+                file.sample(tick * 1000, cpu, {1 + cpu: tick * tick})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        mixed = frame.sample(frac=1, random_state=1)
+        self.assertTrue(metagroup.totals(mixed).equals(metagroup.totals(frame)))
+        self.assertTrue(metagroup.rates(mixed).equals(metagroup.rates(frame)))
+
+    def test_reading_a_recording_takes_little_more_memory_than_its_arrays(self):
+        file = File([[1]])
+        for tick in range(200_000):
+            file.sample(1000 + tick, 0, {1: tick})
+        file.write(self.path)
+        count = ("import resource, sys, metagroup, pandas\n"
+                 "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+                 "before = peak()\n"
+                 "raw = metagroup._metagroup.read_recording(sys.argv[1])\n"
+                 "parts = [raw['times'], raw['time_codes'], raw['cpu_codes']]\n"
+                 "for events, *times in raw['groups']:\n"
+                 "    parts += [part[0] for *_, part in events] + [part[0] for part in times]\n"
+                 "print(sum(part.nbytes for part in parts), peak() - before)")
+        arrays, memory = map(int, subprocess.run(
+            ["/usr/bin/python3", "-c", count, self.path], check=True, capture_output=True,
+            text=True).stdout.split())
+        self.assertGreater(arrays, 200_000 * 8 * 3)
+        # And what does not depend on the length: buffers, and the code that runs first.
+        self.assertLess(memory, 1.2 * arrays + (2 << 20))
+
     def test_rates_without_the_times_of_the_events_raise_an_error(self):
         file = File([[1]])
         file.sample(1000, 0, {1: 1})

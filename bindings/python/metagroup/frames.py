@@ -186,7 +186,7 @@ def _add_up(frame, by="all", interval=None):
     groups = list(_groups(frame))
     times = frame.index.get_level_values("time")
     about = frame.attrs.get("events", {})
-    cpus = frame.index.unique("cpu").union(frame.attrs.get("recorded_cpus", [])).tolist()
+    cpus = frame.index.unique("cpu").tolist()
 
     def described(event):
         one = about.get(event, {})
