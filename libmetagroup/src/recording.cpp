@@ -15,9 +15,15 @@ namespace metagroup {
 
 using detail::Fields;
 
-// An event has an identifier for each CPU that counts it: if as many have samples, no other does.
+// An event has an identifier for each CPU that counts it.
 CpuList counting_cpus(const RecordedEvent& event, const CpuList& sampled, const CpuList& all) {
-    return sampled.size() < event.ids.size() ? all : sampled;
+    std::vector<int> cpus(sampled.begin(), sampled.end());
+    for (const int cpu : all) {
+        if (cpus.size() >= event.ids.size()) break;
+        if (!sampled.contains(cpu)) cpus.push_back(cpu);
+    }
+    std::ranges::sort(cpus);
+    return CpuList(std::move(cpus));
 }
 
 struct Recording::State {

@@ -193,6 +193,7 @@ class Recordings(unittest.TestCase):
 
     def test_values_have_the_unit_and_the_scale_of_the_event(self):
         file = File([[1], [11]])
+        file.record(73, words(0))  # another record, as perf writes it before the updates
         file.update(File.NAME, 1, b"energy\0")
         file.update(File.UNIT, 1, b"Joules\0")
         file.update(File.SCALE, 1, struct.pack("<d", 2**-32))

@@ -183,8 +183,8 @@ TEST_CASE("report shows the losses that record counts, including those at the en
     CHECK(std::to_string(contents.lost + contents.samples) == found[2].str());
     for (const char* rows : {"", "-A "})
         CHECK_THAT(tool_output(std::string("report ") + rows + here.tree.path("perf.data")),
-                   ContainsSubstring("deadlines lost: " + found[1].str() + " of " +
-                                     found[2].str() + "\n"));
+                   ContainsSubstring("deadlines lost: " + found[1].str() + " of " + found[2].str() +
+                                     "\n"));
 }
 
 TEST_CASE("Without the module, record reports that each CPU has its own timer") {

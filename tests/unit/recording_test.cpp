@@ -119,8 +119,9 @@ TEST_CASE("An event is counted on CPUs without samples if it has more identifier
     const RecordedEvent event{.ids = {1, 2}};
     const CpuList all({0, 1, 2});
     CHECK(counting_cpus(event, CpuList({1, 2}), all) == CpuList({1, 2}));
-    CHECK(counting_cpus(event, CpuList({1}), all) == all);
+    CHECK(counting_cpus(event, CpuList({1}), all) == CpuList({0, 1}));
     CHECK(counting_cpus(event, all, all) == all);
+    CHECK(counting_cpus({.ids = {1, 2, 3, 4}}, CpuList({2}), all) == all);
 }
 
 TEST_CASE("A recording of a killed writer ends with its last complete record") {

@@ -35,8 +35,9 @@ struct RecordedEvent {
     [[nodiscard]] bool is_timer() const noexcept { return name == "timer" && attr.watermark != 0; }
 };
 
-/// The CPUs that count an event, among `all` CPUs of a recording; some may have no sample.
-/// `sampled` are those that have samples of its group.
+/// The CPUs that count an event, among `all` CPUs of a recording. `sampled` have samples of its
+/// group. Their number is right; if not all CPUs count the event, which ones lack samples is
+/// unknown.
 METAGROUP_API CpuList counting_cpus(const RecordedEvent& event, const CpuList& sampled,
                                     const CpuList& all);
 

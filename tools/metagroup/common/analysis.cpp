@@ -61,6 +61,19 @@ std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const E
     return std::make_shared<CountLayout>(columns_of(recording, extent), std::move(lanes), rows);
 }
 
+// One row, with a lane for each group.
+std::shared_ptr<const CountLayout> layout_of_sample(const CountLayout& whole,
+                                                    const Extent& extent) {
+    std::vector<CountLayout::Lane> lanes;
+    std::size_t column = 0;
+    for (const auto& [leader, events] : extent.groups) {
+        lanes.push_back({0, column, events.size()});
+        column += events.size();
+    }
+    return std::make_shared<CountLayout>(whole.columns(), std::move(lanes),
+                                         Aggregation(AggrMode::all, metagroup::CpuList({0})));
+}
+
 // The CPUs that a figure of a place lacks.
 struct Lack {
     std::uint32_t least = UINT32_MAX;  // in any step
@@ -149,29 +162,26 @@ Analysis::Analysis(Recording& recording, Extent extent, const Aggregation& rows,
       metrics_(layout_->columns()),
       figures_(figures_of(layout_->columns(), metrics_)),
       whole_(layout_),
-      accumulator_(layout_->lanes().size()) {
+      accumulator_(layout_->lanes().size()),
+      sample_(layout_of_sample(*layout_, extent_)) {
     recording_.rewind();
     if (interval)
         intervals_.emplace(layout_, nominal(extent_.first), *interval,
                            std::max(nominal(extent_.last), nominal(extent_.first) + 1));
-    const Aggregation one(AggrMode::all, metagroup::CpuList({0}));
     std::size_t lane = 0;
-    std::size_t column = 0;
+    std::size_t group = 0;
     for (const auto& [leader, events] : extent_.groups) {
-        const CountLayout sample(layout_->columns(), {{0, column, events.size()}}, one);
-        Counts& counts =
-            samples_.try_emplace(leader, std::make_shared<CountLayout>(sample)).first->second;
         for (const int cpu : cpus_of(recording, extent_, leader)) {
             const auto known = extent_.lanes.find({leader, cpu});
             if (known != extent_.lanes.end()) {
-                counters_[{leader, cpu}] = {lane, known->second.last, &counts};
+                counters_[{leader, cpu}] = {lane, known->second.last, group};
                 if (intervals_) intervals_->begin(lane, known->second.first);
             } else if (intervals_) {
                 intervals_->finish(lane);
             }
             ++lane;
         }
-        column += events.size();
+        ++group;
     }
 }
 
@@ -248,20 +258,20 @@ void Analysis::add_sample(const RecordedEntry& entry) {
     if (difference) {
         whole_.add(counter.lane, *difference);
         if (intervals_) intervals_->add(counter.lane, *difference);
-        add_figures(*counter.sample, rows_.index_of(entry.cpu), *difference);
+        add_figures(counter, rows_.index_of(entry.cpu), *difference);
     }
     if (intervals_ && entry.time_ns >= counter.last) intervals_->finish(counter.lane);
 }
 
 // For one sample.
-void Analysis::add_figures(Counts& sample, std::size_t place,
+void Analysis::add_figures(const Counter& counter, std::size_t place,
                            const metagroup::Difference& difference) {
     constexpr double largest = 1e15;
-    sample.clear();
-    sample.add(0, difference);
-    sample.add_up();
+    sample_.clear();
+    sample_.add(counter.group, difference);
+    sample_.add_up();
     for (std::size_t i = 0; i < figures_.size(); ++i) {
-        const auto metric = figures_[i].of(metrics_, sample, 0);
+        const auto metric = figures_[i].of(metrics_, sample_, 0);
         if (!metric || !(metric->value >= 0)) continue;
         histograms_[{place, i}].add(
             static_cast<std::uint64_t>(std::llround(std::min(metric->value, largest) * kFactor)));

@@ -103,7 +103,7 @@ class Analysis {
     struct Counter {
         std::size_t lane = 0;
         std::uint64_t last = 0;  // ns, of the samples
-        Counts* sample = nullptr;
+        std::size_t group = 0;   // lane of sample_
     };
     struct Span {
         std::uint64_t first = UINT64_MAX;
@@ -122,7 +122,8 @@ class Analysis {
     void add(const metagroup::RecordedEntry& entry);
     void add_sample(const metagroup::RecordedEntry& entry);
     void add_timing(const metagroup::RecordedEntry& entry);
-    void add_figures(Counts& sample, std::size_t place, const metagroup::Difference& difference);
+    void add_figures(const Counter& counter, std::size_t place,
+                     const metagroup::Difference& difference);
     bool take_values(const metagroup::RecordedEntry& entry);
     void end_round(std::uint64_t complete);
     void show_intervals(std::uint64_t forced, const OnInterval& on_interval);
@@ -143,8 +144,7 @@ class Analysis {
     Accumulator accumulator_;
     std::optional<Intervals> intervals_;
     std::map<std::pair<std::size_t, int>, Counter> counters_;  // as Extent::lanes
-    // By group: its counts since the previous sample, on any CPU.
-    std::map<std::size_t, Counts> samples_;
+    Counts sample_;                      // of one group, since its previous sample on a CPU
     std::vector<std::uint64_t> values_;  // of one sample
     std::vector<std::uint64_t> ids_;
     std::map<std::uint64_t, Span> deadlines_;  // incomplete ones
