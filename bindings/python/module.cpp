@@ -17,6 +17,7 @@
 #include <metagroup/stream.hpp>
 #include <metagroup/version.hpp>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -37,6 +38,7 @@ using metagroup::python::RecordingTable;
 using metagroup::python::Shared;
 using metagroup::python::SweepSums;
 using metagroup::python::TableSums;
+using metagroup::python::unit_of;
 using metagroup::python::Unlocked;
 
 namespace {
@@ -44,6 +46,11 @@ namespace {
 template <class T>
 py::array_t<T> array_of(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
+}
+
+py::dict description_of(const Column& column) {
+    return py::dict("unit"_a = unit_of(column), "scale"_a = column.scale,
+                    "reading"_a = column.reading);
 }
 
 [[noreturn]] void refuse_counts(const MemberView& record) {
@@ -171,6 +178,19 @@ class Group {
                     names.back().push_back(event.name);
             }
             return names;
+        });
+    }
+
+    // By group and event, for description_of().
+    std::vector<std::vector<Column>> columns_of_groups() {
+        return use([](const MetaGroup& group) {
+            std::vector<std::vector<Column>> all;
+            for (const GroupSpec& spec : group.groups()) {
+                all.emplace_back();
+                for (const EventSpec& event : spec.events)
+                    all.back().push_back(column_of(event));
+            }
+            return all;
         });
     }
 
@@ -313,17 +333,24 @@ py::dict read_recording(const std::string& path) {
     const auto given_column = [](CountColumn& column) {
         return py::make_tuple(given_away(column.values), given_away(column.missing));
     };
+    std::set<int> known(table.cpus.begin(), table.cpus.end());
+    const CpuList recorded = recording.cpus();
+    known.insert(recorded.begin(), recorded.end());
+    const CpuList all({known.begin(), known.end()});
     std::map<std::size_t, py::list> events;  // by leader
     for (std::size_t i = 0; i < recording.events().size(); ++i) {
         const RecordedEvent& event = recording.events()[i];
         if (event.is_timer() || table.events[i].values.size() == 0) continue;
-        events[event.leader].append(py::make_tuple(event.name, given_column(table.events[i])));
+        py::dict description = description_of(column_of(event));
+        const CpuList counting = counting_cpus(event, CpuList(table.sampled[event.leader]), all);
+        description["cpus"] = std::vector<int>(counting.begin(), counting.end());
+        events[event.leader].append(
+            py::make_tuple(event.name, description, given_column(table.events[i])));
     }
     py::list groups;
     for (const auto& [leader, of_group] : events)
         groups.append(py::make_tuple(of_group, given_column(table.enabled[leader]),
                                      given_column(table.running[leader])));
-    const CpuList all = recording.cpus();
     std::vector<TableSums::CpuNumbers> topology;
     for (const CpuPlace& at : recording.topology())
         topology.push_back({at.socket, at.die, at.core, at.node, at.cache_level, at.cache});
@@ -402,6 +429,17 @@ PYBIND11_MODULE(_metagroup, module) {
         .def("cpus", &Group::cpus, "group"_a = 0)
         .def_property_readonly("events", &Group::events)
         .def_property_readonly("members", &Group::members)
+        .def_property_readonly("_descriptions",
+                               [](Group& group) {
+                                   py::list all;
+                                   for (const auto& columns : group.columns_of_groups()) {
+                                       py::list descriptions;
+                                       for (const Column& column : columns)
+                                           descriptions.append(description_of(column));
+                                       all.append(descriptions);
+                                   }
+                                   return all;
+                               })
         .def_property_readonly("backend",
                                [](Group& group) {
                                    return group.use([](const MetaGroup& open) {
@@ -426,9 +464,8 @@ PYBIND11_MODULE(_metagroup, module) {
             "snapshot"_a)
         .def("sums", &SweepSums::sums);
     py::class_<TableSums>(module, "TableSums")
-        .def(py::init<const TableSums::Groups&, const std::vector<int>&, const TableSums::Topology&,
-                      const std::string&, std::pair<std::uint64_t, std::uint64_t>,
-                      std::optional<std::uint64_t>>())
+        .def(py::init<const TableSums::Groups&, const TableSums::Topology&, const std::string&,
+                      std::pair<std::uint64_t, std::uint64_t>, std::optional<std::uint64_t>>())
         .def("add", &TableSums::add)
         .def("sums", &TableSums::sums);
 

@@ -31,6 +31,7 @@ RecordingTable::RecordingTable(Recording& recording)
     : events(recording.events().size()),
       enabled(events.size()),
       running(events.size()),
+      sampled(events.size()),
       recording_(recording) {}
 
 bool RecordingTable::step() {
@@ -51,6 +52,10 @@ void RecordingTable::add(const RecordedEntry& sample) {
         if (const auto event = recording_.event_of(sample.payload->id(i).value()))
             values_.push_back({static_cast<std::uint32_t>(*event), sample.payload->value(i)});
     newest_ = std::max(newest_, sample.time_ns);
+    std::vector<int>& cpus_of_group = sampled[sample.event];
+    const auto place = std::ranges::lower_bound(cpus_of_group, sample.cpu);
+    if (place == cpus_of_group.end() || *place != sample.cpu)
+        cpus_of_group.insert(place, sample.cpu);
     const std::uint64_t on = sample.payload->time_enabled().value_or(sample.time_ns);
     samples_.push_back({sample.time_ns, sample.cpu, sample.event, on,
                         sample.payload->time_running().value_or(on), begin, values_.size()});

@@ -84,6 +84,7 @@ class RecordingTable {
     std::vector<CountColumn> events;        ///< by event
     std::vector<CountColumn> enabled;       ///< by leader: ns; the time if the file has none
     std::vector<CountColumn> running;       ///< by leader
+    std::vector<std::vector<int>> sampled;  ///< by leader: CPUs, ascending
     std::uint64_t lost = 0;
 
   private:

@@ -48,24 +48,23 @@ Aggregation rows_of(const std::string& places, const CpuList& cpus,
 }
 
 std::shared_ptr<const CountLayout> layout_of(const TableSums::Groups& groups,
-                                             const std::map<int, std::size_t>& cpus,
                                              const Aggregation& rows) {
     std::vector<Column> columns;
     std::vector<CountLayout::Lane> lanes;
-    for (const auto& events : groups) {
-        for (const auto& [cpu, rank] : cpus)
+    for (const auto& [events, cpus] : groups) {
+        for (const int cpu : cpus)
             lanes.push_back({cpu, columns.size(), events.size()});
-        for (const std::string& event : events)
-            columns.push_back({.event = event});
+        for (const auto& [name, unit, scale, reading] : events)
+            columns.push_back({.event = name, .unit = unit, .scale = scale, .reading = reading});
     }
     return std::make_shared<CountLayout>(std::move(columns), std::move(lanes), rows);
 }
 
-std::map<int, std::size_t> ranks_of(const CpuList& cpus) {
-    std::map<int, std::size_t> ranks;
-    for (const int cpu : cpus)
-        ranks.emplace(cpu, ranks.size());
-    return ranks;
+CpuList cpus_of(const TableSums::Groups& groups) {
+    std::set<int> all;
+    for (const auto& [events, cpus] : groups)
+        all.insert(cpus.begin(), cpus.end());
+    return CpuList({all.begin(), all.end()});
 }
 
 // The sums of all places and columns, as arrays in order of places.
@@ -81,7 +80,7 @@ class Table {
         std::vector<std::string> units;
         for (const Column& column : counts_.columns()) {
             events.push_back(column.event);
-            units.push_back(column.unit);
+            units.emplace_back(unit_of(column));
         }
         return py::dict(
             "places"_a = places, "events"_a = events, "units"_a = units,
@@ -121,6 +120,10 @@ class Table {
 
 }  // namespace
 
+std::string unit_of(const Column& column) {
+    return column.clock ? "ns" : column.unit;
+}
+
 SweepSums::SweepSums(const MetaGroup& group, const std::string& places, bool of_cgroup,
                      std::shared_ptr<const void> source)
     : rows_(mode_named(places), cpus_of(group)),
@@ -141,17 +144,26 @@ py::dict SweepSums::sums() {
     return Table(rows_, counts_).arrays();
 }
 
-TableSums::TableSums(const Groups& groups, const std::vector<int>& cpus, const Topology& topology,
-                     const std::string& places, std::pair<std::uint64_t, std::uint64_t> extent,
+TableSums::TableSums(const Groups& groups, const Topology& topology, const std::string& places,
+                     std::pair<std::uint64_t, std::uint64_t> extent,
                      std::optional<std::uint64_t> interval)
-    : ranks_(ranks_of(CpuList(cpus))),
-      rows_(rows_of(places, CpuList(cpus), topology)),
-      layout_(layout_of(groups, ranks_, rows_)),
+    : rows_(rows_of(places, cpus_of(groups), topology)),
+      layout_(layout_of(groups, rows_)),
       accumulator_(layout_->lanes().size()),
       whole_(layout_),
       extent_(extent) {
     if (interval && *interval == 0) throw std::invalid_argument("the interval must not be 0");
     if (interval) intervals_.emplace(layout_, extent.first, *interval, extent.second);
+    std::size_t lane = 0;
+    std::size_t column = 0;
+    for (const auto& [events, cpus] : groups) {
+        Group& group = groups_.emplace_back();
+        group.column = column;
+        group.events = events.size();
+        for (const int cpu : cpus)
+            group.lanes.emplace(cpu, lane++);
+        column += events.size();
+    }
 }
 
 py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>& times,
@@ -162,13 +174,19 @@ py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>
     constexpr std::size_t pause = std::size_t{1} << 16U;  // rows between two checks for signals
     const auto size = times.size();
     if (cpus.size() != size || enabled.size() != size || running.size() != size ||
-        counts.size() != layout_->lanes().at(group * ranks_.size()).events ||
+        counts.size() != groups_.at(group).events ||
         std::ranges::any_of(counts, [&](const auto& one) { return one.size() != size; }))
         throw std::invalid_argument("the arrays differ in length");
     py::array_t<double> rates({size, static_cast<py::ssize_t>(counts.size())});
     std::vector<const std::uint64_t*> columns;
     for (const auto& column : counts)
         columns.push_back(column.data());
+    std::vector<double> factors;  // to a rate per second; a reading has none
+    for (std::size_t event = 0; event < columns.size(); ++event) {
+        const Column& column = layout_->columns()[groups_[group].column + event];
+        factors.push_back(column.reading ? kNaN : column.scale * 1e9);
+    }
+    const std::map<int, std::size_t>& lanes = groups_[group].lanes;
     std::vector<std::uint64_t> values(columns.size());
     double* rate = rates.mutable_data();
     const std::uint64_t* const time = times.data();
@@ -180,7 +198,7 @@ py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>
         if (row % pause == 0) check_signals();
         for (std::size_t event = 0; event < values.size(); ++event)
             values[event] = columns[event][row];
-        const std::size_t lane = group * ranks_.size() + ranks_.at(cpu[row]);
+        const std::size_t lane = lanes.at(cpu[row]);
         const auto difference = accumulator_.add(lane, {.time = time[row],
                                                         .enabled = time_enabled[row],
                                                         .running = time_running[row],
@@ -189,9 +207,9 @@ py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>
         if (difference && !intervals_) whole_.add(lane, *difference);
         for (std::size_t event = 0; event < values.size(); ++event) {
             const auto estimate = difference ? difference->estimate(event) : std::nullopt;
-            *rate++ = estimate
-                          ? *estimate * 1e9 / static_cast<double>(difference->to - difference->from)
-                          : kNaN;
+            *rate++ = estimate ? *estimate * factors[event] /
+                                     static_cast<double>(difference->to - difference->from)
+                               : kNaN;
         }
     }
     return rates;

@@ -16,12 +16,16 @@
 #include <metagroup/metagroup.hpp>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 namespace metagroup::python {
 
 namespace py = pybind11;
+
+/// The unit of values.
+std::string unit_of(const Column& column);
 
 class SweepSums {
   public:
@@ -50,18 +54,21 @@ class TableSums {
     template <typename Number>
     using Array = py::array_t<Number, py::array::c_style | py::array::forcecast>;
 
-    using Groups = std::vector<std::vector<std::string>>;  ///< names of events
-    using CpuNumbers = std::array<int, 6>;                 ///< CpuPlace
+    using Event =
+        std::tuple<std::string, std::string, double, bool>;  ///< name, unit, scale, reading
+    /// Events, and the CPUs that count them.
+    using Groups = std::vector<std::pair<std::vector<Event>, std::vector<int>>>;
+    using CpuNumbers = std::array<int, 6>;  ///< CpuPlace
     using Topology = std::optional<std::vector<CpuNumbers>>;
 
     /// Without `topology`, that of this machine is used. `extent` is the first and the last time,
     /// `interval` is in ns.
-    TableSums(const Groups& groups, const std::vector<int>& cpus, const Topology& topology,
-              const std::string& places, std::pair<std::uint64_t, std::uint64_t> extent,
+    TableSums(const Groups& groups, const Topology& topology, const std::string& places,
+              std::pair<std::uint64_t, std::uint64_t> extent,
               std::optional<std::uint64_t> interval);
 
     /// Adds the rows of a group, in order of time; `counts` are by event. \return by row and event,
-    /// the events per second since the previous row of the same CPU; NaN where unknown.
+    /// the value per second since the previous row of the same CPU; NaN where unknown.
     py::array_t<double> add(std::size_t group, const Array<std::uint64_t>& times,
                             const Array<std::int32_t>& cpus, const Array<std::uint64_t>& enabled,
                             const Array<std::uint64_t>& running,
@@ -70,7 +77,13 @@ class TableSums {
     py::list sums();
 
   private:
-    std::map<int, std::size_t> ranks_;  // of CPUs
+    struct Group {
+        std::size_t column = 0;  // of the first event
+        std::size_t events = 0;
+        std::map<int, std::size_t> lanes{};  // by CPU
+    };
+
+    std::vector<Group> groups_{};
     Aggregation rows_;
     std::shared_ptr<const CountLayout> layout_;
     Accumulator accumulator_;

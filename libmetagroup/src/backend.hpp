@@ -82,7 +82,9 @@ class Sampler {
                                   .attr = event.attr,
                                   .leader = leaders_.back(),
                                   .scale = event.scale,
-                                  .unit = event.unit});
+                                  .unit = event.unit,
+                                  .on_one_cpu = event.on_one_cpu,
+                                  .reading = event.reading});
         }
     }
     /// Adds the identifiers of a group on another CPU.

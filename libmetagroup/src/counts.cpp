@@ -35,10 +35,11 @@ std::vector<std::size_t> make_columns(std::span<const GroupSpec> groups, bool me
         }
         first = i;
         first_column.push_back(columns.size());
-        for (const EventSpec& event : events)
-            columns.push_back({merge && !event.merged.empty() ? event.merged : event.name,
-                               event.unit, event.scale, false,
-                               is_clock(event.attr) && !event.on_one_cpu, event.reading});
+        for (const EventSpec& event : events) {
+            Column& column = columns.emplace_back(column_of(event));
+            if (merge && !event.merged.empty()) column.event = event.merged;
+            column.supported = false;
+        }
     }
     return first_column;
 }
@@ -71,6 +72,26 @@ class Part {
 bool is_clock(const perf_event_attr& attr) noexcept {
     return attr.type == PERF_TYPE_SOFTWARE &&
            (attr.config == PERF_COUNT_SW_CPU_CLOCK || attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+namespace {
+
+template <typename Event>
+Column make_column(const Event& event) {
+    return {.event = event.name,
+            .unit = event.unit,
+            .scale = event.scale,
+            .clock = is_clock(event.attr) && !event.on_one_cpu,
+            .reading = event.reading};
+}
+
+}  // namespace
+
+Column column_of(const EventSpec& event) {
+    return make_column(event);
+}
+Column column_of(const RecordedEvent& event) {
+    return make_column(event);
 }
 
 CountLayout::CountLayout(std::span<const GroupSpec> groups,

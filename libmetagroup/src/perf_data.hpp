@@ -61,8 +61,14 @@ constexpr std::uint32_t kEventUpdate = 78;
 constexpr std::uint32_t kCompressed = 81;
 constexpr std::uint32_t kCompressed2 = 83;  // in newer kernels
 
-// The first word of an event update.
-enum class Update : std::uint64_t { unit = 0, scale = 1, name = 2 };
+// The first word of an event update. perf ignores those that it does not know; its own are small
+// numbers.
+enum class Update : std::uint64_t {
+    unit = 0,
+    scale = 1,
+    name = 2,
+    reading = std::uint64_t{1} << 32U,
+};
 
 // The sample_type of streams. perf record adds IP and TID to it.
 constexpr std::uint64_t kStreamSample =

@@ -15,6 +15,17 @@ namespace metagroup {
 
 using detail::Fields;
 
+// An event has an identifier for each CPU that counts it.
+CpuList counting_cpus(const RecordedEvent& event, const CpuList& sampled, const CpuList& all) {
+    std::vector<int> cpus(sampled.begin(), sampled.end());
+    for (const int cpu : all) {
+        if (cpus.size() >= event.ids.size()) break;
+        if (!sampled.contains(cpu)) cpus.push_back(cpu);
+    }
+    std::ranges::sort(cpus);
+    return CpuList(std::move(cpus));
+}
+
 struct Recording::State {
     explicit State(const std::string& path);
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <metagroup/counts.hpp>
 
 #include "format.hpp"
 
@@ -12,6 +13,7 @@ namespace {
 using namespace perf_data;
 
 constexpr std::uint32_t kMaxCpu = 65535;
+constexpr std::string_view kTimeUnit = "ns";  // of duration_time
 
 // The period of an event that samples with a timer; 0 for others. Other clocks may run at a
 // different speed than timers.
@@ -23,11 +25,6 @@ std::uint64_t timer_period(const perf_event_attr& attr) {
         return 0;
     return std::max<std::uint64_t>(attr.freq != 0 ? second / attr.sample_freq : attr.sample_period,
                                    shortest);
-}
-
-bool is_clock(const perf_event_attr& attr) {
-    return attr.type == PERF_TYPE_SOFTWARE &&
-           (attr.config == PERF_COUNT_SW_CPU_CLOCK || attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
 bool has_counts(const RecordedEvent& event) {
@@ -65,11 +62,17 @@ void RecordDecoder::read_update(Fields fields) {
     const auto found = layout_.by_id.find(fields.take<std::uint64_t>());
     if (found == layout_.by_id.end()) return;
     RecordedEvent& event = layout_.events[found->second];
-    // perf shows clocks in milliseconds. In this library they have no unit and count nanoseconds.
-    if (what != Update::name && is_clock(event.attr)) return;
-    if (what == Update::name) event.name = printable(fields.take_padded(fields.left()));
-    if (what == Update::unit) event.unit = printable(fields.take_padded(fields.left()));
-    if (what != Update::scale) return;
+    std::string text;
+    if (what == Update::name || what == Update::unit)
+        text = printable(fields.take_padded(fields.left()));
+    // perf shows clocks in milliseconds. In this library they have no unit and count nanoseconds of
+    // a CPU, unless they count those that pass.
+    const bool clock = is_clock(event.attr);
+    if (clock && what == Update::unit) event.on_one_cpu = text == kTimeUnit;
+    if (what == Update::name) event.name = text;
+    if (what == Update::unit && (!clock || event.on_one_cpu)) event.unit = text;
+    if (what == Update::reading) event.reading = true;
+    if (what != Update::scale || clock) return;
     const auto scale = fields.take<double>();
     if (scale >= least && scale <= 1 / least)
         event.scale = scale;

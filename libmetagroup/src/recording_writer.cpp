@@ -42,7 +42,7 @@ std::vector<RecordedEvent> with_attributes_of_stream(const RecordingWriter::Opti
     return events;
 }
 
-// Name, unit and scale are also written as records, to be available if the process is killed.
+// Describes an event in records, which are available if the process is killed.
 void put_updates(Bytes& data, const RecordedEvent& event) {
     const auto put = [&](Update what, const Bytes& value) {
         const std::size_t size = sizeof(perf_event_header) + 2 * sizeof(std::uint64_t);
@@ -60,6 +60,7 @@ void put_updates(Bytes& data, const RecordedEvent& event) {
     };
     put(Update::name, text(event.name));
     if (!event.unit.empty()) put(Update::unit, text(event.unit));
+    if (event.reading) put(Update::reading, {});
     if (event.scale == 1) return;
     Bytes scale;
     scale.put(event.scale);

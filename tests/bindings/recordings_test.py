@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: MIT
 """Recordings with known counts as data frames, and their sums."""
 
+import json
 import os
 import pathlib
+import struct
+import subprocess
 import tempfile
 import threading
 import time
@@ -109,6 +112,37 @@ class Recordings(unittest.TestCase):
         self.assertEqual(totals["value"].tolist(), [96_000, 192_000])
         self.assertEqual(totals["rate"].tolist(), [2e6, 4e6])
 
+    def test_sums_do_not_depend_on_the_order_of_rows(self):
+        file = File([[1, 2]])
+        for tick in range(1, 20):
+            for cpu in (0, 1):
+                file.sample(tick * 1000, cpu, {1 + cpu: tick * tick})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        mixed = frame.sample(frac=1, random_state=1)
+        self.assertTrue(metagroup.totals(mixed).equals(metagroup.totals(frame)))
+        self.assertTrue(metagroup.rates(mixed).equals(metagroup.rates(frame)))
+
+    def test_reading_a_recording_takes_little_more_memory_than_its_arrays(self):
+        file = File([[1]])
+        for tick in range(200_000):
+            file.sample(1000 + tick, 0, {1: tick})
+        file.write(self.path)
+        count = ("import resource, sys, metagroup, pandas\n"
+                 "peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024\n"
+                 "before = peak()\n"
+                 "raw = metagroup._metagroup.read_recording(sys.argv[1])\n"
+                 "parts = [raw['times'], raw['time_codes'], raw['cpu_codes']]\n"
+                 "for events, *times in raw['groups']:\n"
+                 "    parts += [part[0] for *_, part in events] + [part[0] for part in times]\n"
+                 "print(sum(part.nbytes for part in parts), peak() - before)")
+        arrays, memory = map(int, subprocess.run(
+            ["/usr/bin/python3", "-c", count, self.path], check=True, capture_output=True,
+            text=True).stdout.split())
+        self.assertGreater(arrays, 200_000 * 8 * 3)
+        # And what does not depend on the length: buffers, and the code that runs first.
+        self.assertLess(memory, 1.2 * arrays + (2 << 20))
+
     def test_rates_without_the_times_of_the_events_raise_an_error(self):
         file = File([[1]])
         file.sample(1000, 0, {1: 1})
@@ -157,6 +191,91 @@ class Recordings(unittest.TestCase):
         self.assertEqual(whole["count"].tolist(), [2 * count])
         self.assertEqual((whole["counted"].tolist(), whole["counters"].tolist()), ([2], [3]))
 
+    def report(self, *options):
+        """The counts that the command shows for the same recording, by event."""
+        text = subprocess.run([os.environ["METAGROUP_TOOL"], "report", "-j", *options, self.path],
+                              check=True, capture_output=True, text=True).stdout
+        lines = [json.loads(line) for line in text.splitlines()]
+        return {line["event"]: line for line in lines if "event" in line}
+
+    def test_values_have_the_unit_and_the_scale_of_the_event(self):
+        file = File([[1], [11]])
+        file.record(73, words(0))  # another record, as perf writes it before the updates
+        file.update(File.NAME, 1, b"energy\0")
+        file.update(File.UNIT, 1, b"Joules\0")
+        file.update(File.SCALE, 1, struct.pack("<d", 2**-32))
+        for tick in range(11):
+            file.sample((1 + tick) * 1_000_000, 0, {1: tick << 33, 11: tick})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        row = metagroup.totals(frame).loc["energy"]
+        self.assertEqual((row["count"], row["value"], row["rate"], row["unit"]),
+                         (10 << 33, 20, 2000, "Joules"))
+        self.assertEqual(metagroup.rates(frame)["energy"].tolist(), [2000] * 10)
+        shown = self.report()["energy"]
+        self.assertEqual((shown["counter-value"], shown["metric-value"], shown["unit"]),
+                         (row["value"], row["rate"], row["unit"]))
+        self.assertEqual(frame.attrs["events"]["energy"],
+                         {"unit": "Joules", "scale": 2**-32, "reading": False, "cpus": [0]})
+
+    def test_an_event_that_one_cpu_counts_for_all_is_complete(self):
+        file = File([[1]], [[2, 3]])
+        file.kinds[0] = (1, 0)  # a clock
+        file.update(File.NAME, 1, b"duration_time\0")
+        file.update(File.UNIT, 1, b"ns\0")
+        for tick in range(1, 12):
+            file.sample(tick * 1_000_000, 0, {1: tick * 1_000_000})
+            for cpu in (0, 1):
+                file.sample(tick * 1_000_000, cpu, {2 + cpu: tick})
+        file.write(self.path, sockets=[0, 0])
+        frame = metagroup.read(self.path)
+        self.assertEqual(frame.attrs["events"]["duration_time"]["cpus"], [0])
+        totals = metagroup.totals(frame)
+        self.assertEqual(totals["counted"].tolist(), [1, 2])
+        self.assertEqual(totals["counters"].tolist(), [1, 2])
+        self.assertEqual(totals["unit"].tolist(), ["ns", ""])
+        shown = self.report()["duration_time"]
+        self.assertEqual((shown["counter-value"], shown["unit"], shown["counters"]),
+                         (10_000_000, "ns", 1))
+        self.assertEqual((shown["metric-value"], shown["metric-unit"]), (1e9, "/sec"))
+        self.assertNotIn("counters-missing", shown)
+        by_cpu = metagroup.totals(frame, by="cpu")
+        self.assertEqual(by_cpu["counters"].unstack("event")["duration_time"].to_dict(),
+                         {"CPU0": 1, "CPU1": 0})
+
+    def test_a_clock_has_nanoseconds(self):
+        file = File([[1]])
+        file.kinds[0] = (1, 1)
+        file.update(File.UNIT, 1, b"msec\0")  # as perf writes it
+        file.update(File.SCALE, 1, struct.pack("<d", 1e-6))
+        for tick in (1, 2):
+            file.sample(tick * 1_000_000, 0, {1: tick * 500_000})
+        file.write(self.path)
+        row = metagroup.totals(metagroup.read(self.path)).iloc[0]
+        self.assertEqual((row["value"], row["unit"]), (500_000, "ns"))
+        shown = self.report()["event 0"]
+        self.assertEqual((shown["counter-value"], shown["unit"]), (0.5, "msec"))
+        self.assertEqual((shown["metric-value"], shown["metric-unit"]), (0.5, "CPUs utilized"))
+
+    def test_a_reading_is_not_subtracted(self):
+        file = File([[1, 2]])
+        file.update(File.UNIT, 1, b"C\0")
+        file.update(File.READING, 1)
+        for tick, degrees in enumerate((40, 41, 39, 38)):
+            for cpu in (0, 1):
+                file.sample((1 + tick) * 1_000_000, cpu, {1 + cpu: degrees + 10 * cpu})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        row = metagroup.totals(frame).loc["event 0"]
+        self.assertEqual((row["value"], row["unit"], row["counted"]), (43, "C", 2))
+        self.assertTrue(row[["rate"]].isna().all())
+        self.assertTrue(metagroup.rates(frame)["event 0"].isna().all())
+        intervals = metagroup.totals(frame, interval=1e-3)
+        self.assertEqual(intervals["value"].tolist(), [46, 44, 43])
+        shown = self.report()["event 0"]
+        self.assertEqual((shown["counter-value"], shown["unit"]), (43, "C"))
+        self.assertNotIn("metric-value", shown)
+
     def test_places_that_a_recording_does_not_know_are_an_error(self):
         file = File([[1]])
         file.sample(1000, 0, {1: 1})
@@ -170,7 +289,7 @@ class Recordings(unittest.TestCase):
     def test_events_with_the_same_name_have_separate_columns(self):
         file = File([[1], [11]], [[2], [12]])
         for number in (1, 2):
-            file.record(78, words(2, number) + b"cycles\0\0")
+            file.update(File.NAME, number, b"cycles\0")
         file.sample(1000, 0, {1: 1, 11: 2})
         file.sample(1000, 0, {2: 3, 12: 4})
         file.write(self.path)

@@ -58,11 +58,15 @@ struct PerfDataBuilder {
     void round() { record(finished_round, {}); }
     /// Of the leader of `group`, whose counts it has.
     void sample(std::uint64_t time, int cpu, const std::vector<test::Event>& group) {
+        sample(time, cpu, group, time, time);
+    }
+    void sample(std::uint64_t time, int cpu, const std::vector<test::Event>& group,
+                std::uint64_t enabled, std::uint64_t running) {
         Bytes contents;
         append(contents, group.front().id);
         append(contents, time);
         append(contents, static_cast<std::uint64_t>(cpu));
-        put(contents, payload(format, group, time, time));
+        put(contents, payload(format, group, enabled, running));
         record(PERF_RECORD_SAMPLE, contents);
     }
     /// LOST has the identifier in front, too.

@@ -101,6 +101,11 @@ TEST_CASE("A recording of duration_time has one row for it") {
     const std::string text = tool_output("report -A -x , " + file);
     CAPTURE(text);
     CHECK_THAT(text, ContainsSubstring(",duration_time,") && !ContainsSubstring("not counted"));
+    const auto row = json_lines(tool_output("report -j " + file)).at(0);
+    CHECK(row.at("event") == "duration_time");
+    CHECK(row.at("unit") == "ns");  // as stat has it: the CPU may be idle
+    CHECK(row.at("counter-value").get<double>() == Approx(0.2e9).epsilon(0.5));
+    CHECK(row.at("metric-unit") == "/sec");
 }
 
 TEST_CASE("An event that some CPUs count for all has rows only for these", "[no-module]") {

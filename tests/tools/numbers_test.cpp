@@ -113,5 +113,8 @@ TEST_CASE("The number of CPUs of a row excludes those that did not count", "[no-
     CHECK(nlohmann::json::parse(json.at(0)).at("counters") == 1);
     CHECK(nlohmann::json::parse(json.at(0)).at("counters-missing") == 1);
     CHECK(nlohmann::json::parse(json.at(1)).at("counters") == 0);
-    CHECK_THAT(lines(kFormats[0]).at(1), Catch::Matchers::EndsWith("(1 of 2 CPUs)"));
+    const auto text = lines(kFormats[0]);
+    CHECK_THAT(text.at(1), Catch::Matchers::EndsWith("(1 of 2 CPUs)"));
+    CHECK_THAT(text.at(1), ContainsSubstring(" S0             1 "));
+    CHECK_THAT(text.at(2), ContainsSubstring(" S1             0 "));
 }

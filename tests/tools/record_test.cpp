@@ -181,6 +181,10 @@ TEST_CASE("report shows the losses that record counts, including those at the en
     const Contents contents(here.tree.path("perf.data"));
     CHECK(std::to_string(contents.lost) == found[1].str());
     CHECK(std::to_string(contents.lost + contents.samples) == found[2].str());
+    for (const char* rows : {"", "-A "})
+        CHECK_THAT(tool_output(std::string("report ") + rows + here.tree.path("perf.data")),
+                   ContainsSubstring("deadlines lost: " + found[1].str() + " of " + found[2].str() +
+                                     "\n"));
 }
 
 TEST_CASE("Without the module, record reports that each CPU has its own timer") {

@@ -188,6 +188,44 @@ TEST_CASE("A CPU without a sample is missing from the count", "[no-module]") {
     CHECK(rows.at(1).at("counter-value") == "<not counted>");
 }
 
+TEST_CASE("Phases and plots of fewer CPUs say so, and leave out times that lack more",
+          "[no-module]") {
+    if (number_online() < 2) SKIP("needs two CPUs");
+    const auto cpus = static_cast<int>(number_online());
+    Counted counted(cpus);
+    // One CPU has no sample; CPU 0 has none in the middle and at the end.
+    for (std::uint64_t at = 0; at <= 400; ++at)
+        for (int cpu = 0; cpu < cpus - 1; ++cpu)
+            if (cpu > 0 || at <= 300) counted.sample(cpu, at, at * 1000);
+    const std::string mark = std::to_string(cpus - 1) + " of " + std::to_string(cpus) + " CPUs)";
+    counted.report("");
+    const std::string files = " --plot " + counted.file + ".svg --html " + counted.file + ".html ";
+    CHECK_THAT(tool_output("report --phases" + files + counted.file), ContainsSubstring(mark));
+    CHECK_THAT(contents_of(counted.file + ".svg"), ContainsSubstring("cycles, /sec (" + mark));
+    CHECK_THAT(contents_of(counted.file + ".html"), ContainsSubstring("cycles, /sec (" + mark));
+    std::vector<nlohmann::json> phases;
+    for (const auto& line : json_lines(tool_output("report -j --phases " + counted.file)))
+        if (line.contains("phase")) phases.push_back(line);
+    REQUIRE(phases.size() == 1);
+    CHECK(phases[0].at("mean") == Approx(1e6 * (cpus - 1)));
+    CHECK(phases[0].at("counters-missing") == 1);
+    CHECK_THAT(tool_output("report -x, --phases " + counted.file),
+               ContainsSubstring(",mean,cpus-missing\n") && ContainsSubstring(",1\n"));
+}
+
+TEST_CASE("Phases and plots of all CPUs have no mark", "[no-module]") {
+    Counted counted(2);
+    for (std::uint64_t at = 0; at <= 400; ++at)
+        for (const int cpu : {0, 1})
+            counted.sample(cpu, at, at * 1000);
+    counted.report("");
+    CHECK_THAT(tool_output("report --phases --plot " + counted.file + ".svg " + counted.file),
+               !ContainsSubstring("of 2 CPUs"));
+    CHECK_THAT(contents_of(counted.file + ".svg"), !ContainsSubstring("of 2 CPUs"));
+    CHECK_THAT(tool_output("report -j --phases " + counted.file),
+               !ContainsSubstring("counters-missing"));
+}
+
 TEST_CASE("The row of a CPU without a sample shows its losses", "[no-module]") {
     Counted counted(2);
     for (std::uint64_t at = 0; at < 40; ++at) {

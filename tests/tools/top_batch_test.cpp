@@ -12,10 +12,21 @@ TEST_CASE("In plain lines each value follows its name", "[no-module]") {
     shown.sort_by(1);
     CHECK(tool::plain_lines(shown, "1: per-fd") ==
           "1: per-fd\n"
-          "total: cycles 60.0/s, IPC 1.00\n"
+          "total 2/3: cycles 60.0/s, IPC 1.00\n"
           "CPU1: cycles 30.0/s, IPC not counted\n"
           "CPU0: cycles about 20.0/s, IPC 0.50\n"
           "CPU2: offline\n"
+          "\n");
+}
+
+TEST_CASE("Plain lines say how many CPUs a number includes", "[no-module]") {
+    tool::Model shown({{"S0", metagroup::CpuList({0, 1, 2, 3})}}, {{"cycles", "/s"}, {"IPC", ""}});
+    const std::vector<tool::Cell> row{{30, true, 3, 4}, {1}};
+    shown.update({{row[0], row[1], row[0], row[1]}, {4}});
+    CHECK(tool::plain_lines(shown, "1") ==
+          "1\n"
+          "total 3/4: cycles about 30.0/s (3 of 4 CPUs), IPC 1.00\n"
+          "S0 3/4: cycles about 30.0/s (3 of 4 CPUs), IPC 1.00\n"
           "\n");
 }
 

@@ -296,6 +296,46 @@ TEST_CASE("A number that lacks CPUs is marked, and a CPU without a count has non
     CHECK_FALSE(cells[1].value);
     CHECK(cells[2].value == 100);
     CHECK(cells[2].estimated);
+    CHECK(cells[2].counted == 1);
+    CHECK(cells[2].counters == 2);
+}
+
+TEST_CASE("A row that lacks CPUs shows how many it includes", "[no-module]") {
+    Model shown = model();
+    CHECK(shown.name_of(shown.total()) == "total");
+    Update next = example();
+    next.cells[0] = {.value = 20, .estimated = true, .counted = 1, .counters = 2};
+    next.cells[2] = {.value = std::nullopt, .counted = 0, .counters = 1};
+    next.cells[7] = {.value = 1, .estimated = true, .counted = 2, .counters = 3};
+    shown.update(next);
+    CHECK(shown.name_of(0) == "CPU0");  // all of its one CPU
+    CHECK(shown.name_of(1) == "CPU1");
+    CHECK(shown.name_of(shown.total()) == "total 2/3");
+    next.online = {1, 0, 0};
+    shown.update(next);
+    CHECK(shown.name_of(shown.total()) == "total 1/3");
+    Model folded({{"S0", metagroup::CpuList({0, 1, 2, 3})}}, {{"cycles", "/s"}});
+    folded.update({{{1, true, 3, 4}, {1, true, 3, 4}}, {4}});
+    CHECK(folded.name_of(0) == "S0 3/4");
+}
+
+TEST_CASE("A ratio lacks the CPUs that either of its events lacks", "[no-module]") {
+    const std::vector<tool::Column> columns{{.event = "instructions"}, {.event = "cycles"}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        columns, std::vector<tool::CountLayout::Lane>{{0, 0, 1}, {0, 1, 1}, {1, 0, 1}, {1, 1, 1}},
+        tool::Aggregation(AggrMode::cpu, metagroup::CpuList({0, 1}))));
+    const std::array<std::uint64_t, 1> some{100};
+    for (const std::size_t lane : {0U, 1U, 2U})
+        counts.add(lane, {.to = 1000, .enabled = 1000, .running = 1000, .counts = some});
+    counts.add_up(1000);
+    std::vector<Cell> cells;
+    tool::Figures(columns).fill(cells, counts);
+    REQUIRE(cells.size() == 9);
+    CHECK_FALSE(cells[6].lacks_cpus());  // instructions
+    CHECK(cells[7].counted == 1);        // cycles
+    CHECK(cells[8].value == 1);
+    CHECK(cells[8].counted == 1);
+    CHECK(cells[8].counters == 2);
 }
 
 TEST_CASE("A ratio has its own column", "[module]") {

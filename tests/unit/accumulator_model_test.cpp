@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
-// Random schedules of counters, whose true counts are known, against the sums of the accumulator:
-// CPUs that go offline, events that share the PMU, cgroups that do not run, readings that are lost
-// or late, resets, and events that are replaced.
+// Random schedules, whose readings may also be lost or late, against the sums of the accumulator.
 #include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
@@ -13,123 +11,19 @@
 #include <vector>
 
 #include "support/random.hpp"
+#include "support/schedule.hpp"
 
 using metagroup::Accumulator;
 using metagroup::CountLayout;
 using metagroup::Counts;
 using metagroup::Reading;
-using metagroup::Status;
 using metagroup::test::Random;
+using metagroup::test::ScheduledGroup;
 
 namespace {
 
-constexpr std::size_t kEvents = 2;
+constexpr std::size_t kEvents = ScheduledGroup::events;
 constexpr std::uint64_t kLength = 10'000;  // of an interval
-
-// The truth about one event on one CPU.
-struct Truth {
-    std::uint64_t count = 0;  // on the PMU
-    double whole = 0;         // had it been on the PMU all the time
-    std::uint64_t wall = 0;
-};
-
-// A group on a CPU: each event counts so many in a nanosecond.
-class Member {
-  public:
-    Member(Random& random, bool multiplexed, bool of_cgroup)
-        : random_(random), multiplexed_(multiplexed), of_cgroup_(of_cgroup) {
-        for (std::uint64_t& rate : rates_)
-            rate = random_.below(1000) * (random_.one_in(4) ? std::uint64_t{1} << 24U : 1);
-    }
-
-    void run(std::uint64_t ns) {
-        time_ += ns;
-        if (random_.one_in(8)) toggle_online();
-        if (multiplexed_) on_pmu_ = !random_.one_in(3);
-        const bool rests = of_cgroup_ && random_.one_in(3);
-        if (!online_ || rests) {
-            offline_ += online_ ? 0 : ns;
-            return;
-        }
-        enabled_ += ns;
-        if (!on_pmu_) return;
-        running_ += ns;
-        for (std::size_t event = 0; event < kEvents; ++event)
-            counts_[event] += rates_[event] * ns;
-    }
-
-    // To be followed by read(), which sees that the counts went back.
-    void reset() {
-        if (!known_ || running_ == last_running_ || std::ranges::count(last_counts_, 0U) > 0)
-            return;
-        counts_ = {};
-        back_ = true;
-    }
-    void replace() {
-        counts_ = {};
-        enabled_ = running_ = 0;
-        for (std::uint64_t& id : ids_)
-            id += 100;
-        known_ = false;
-    }
-
-    // The reading of now, and what it adds to the truth.
-    Reading read() {
-        const bool first = !known_;
-        const bool waits = scaled_ != last_enabled_;  // for the PMU
-        const bool stood_still = enabled_ == last_enabled_ && !waits;
-        if (!first && (running_ > last_running_ || (of_cgroup_ && online_ && stood_still))) {
-            for (std::size_t event = 0; event < kEvents && !back_; ++event) {
-                truth[event].count += counts_[event] - last_counts_[event];
-                truth[event].whole +=
-                    static_cast<double>(rates_[event]) * static_cast<double>(enabled_ - scaled_);
-                truth[event].wall += time_ - from_;
-            }
-            back_ = false;
-            mark();
-        } else if (first || stood_still) {
-            mark();
-        }
-        if (!first) offline += offline_;
-        offline_ = 0;
-        known_ = true;
-        last_running_ = running_;
-        last_enabled_ = enabled_;
-        return reading();
-    }
-    Reading reading() const {
-        return {.time = time_,
-                .enabled = enabled_,
-                .running = running_,
-                .status = online_ ? Status::ok : Status::offline,
-                .generation = generation_,
-                .counts = counts_,
-                .ids = ids_};
-    }
-
-    std::array<Truth, kEvents> truth{};
-    std::uint64_t offline = 0;
-
-  private:
-    void toggle_online() {
-        online_ = !online_;
-        if (online_) ++generation_;
-    }
-    void mark() {
-        last_counts_ = counts_;
-        scaled_ = enabled_;
-        from_ = time_;
-    }
-
-    Random& random_;
-    bool multiplexed_, of_cgroup_;
-    bool online_ = true, on_pmu_ = true, known_ = false, back_ = false;
-    std::uint64_t time_ = 1'000'000, enabled_ = 500, running_ = 500;
-    std::uint32_t generation_ = 0;
-    std::array<std::uint64_t, kEvents> rates_{}, counts_{7, 9}, ids_{1, 2};
-    std::array<std::uint64_t, kEvents> last_counts_{};
-    std::uint64_t last_running_ = 0, last_enabled_ = 0, scaled_ = 0, from_ = 0, offline_ = 0;
-};
 
 // All members of a schedule, whole and divided into intervals.
 struct World {
@@ -143,7 +37,8 @@ struct World {
           whole(layout),
           intervals(layout, 1'000'000, kLength) {
         for (unsigned cpu = 0; cpu < cpus; ++cpu)
-            members.emplace_back(random, multiplexed, of_cgroup);
+            members.emplace_back(random, metagroup::test::ScheduleOptions{
+                                             .multiplexed = multiplexed, .of_cgroup = of_cgroup});
     }
 
     std::vector<CountLayout::Lane> lanes() const {
@@ -190,7 +85,7 @@ struct World {
     Random random;
     unsigned cpus;
     std::shared_ptr<const CountLayout> layout;
-    std::vector<Member> members;
+    std::vector<ScheduledGroup> members;
     Accumulator accumulator;
     Counts whole;
     bool went_back = false;

@@ -310,6 +310,7 @@ long FakeModule::read(void* buffer, std::size_t size) {
     header.bytes = need;
     header.layout = 1;
     header.begin = now_ns();
+    if (on_sweep) on_sweep(header);
     auto* frame = static_cast<std::byte*>(buffer) + sizeof(header);
     for (const Member& member : members_) {
         perf_metagroup_record record{};
@@ -325,11 +326,13 @@ long FakeModule::read(void* buffer, std::size_t size) {
         record.read_format =
             PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
         record.time = now_ns();
+        if (on_record)
+            on_record(static_cast<std::size_t>(&member - members_.data()), record, payload);
         std::memcpy(frame, &record, sizeof(record));
         if (of_set) std::memcpy(frame + sizeof(record), &generation, sizeof(generation));
         frame += stride();
     }
-    header.end = now_ns();
+    if (!on_sweep) header.end = now_ns();
     std::memcpy(buffer, &header, sizeof(header));
     return static_cast<long>(need);
 }

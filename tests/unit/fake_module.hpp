@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <metagroup/detail/unique_fd.hpp>
 #include <metagroup/device.hpp>
@@ -60,6 +61,11 @@ class FakeModule {
     std::uint32_t set_reason = 0;     ///< …for this reason
     int publish_errno = 0;            ///< PUBLISH fails with it
     std::uint32_t generation = 0;     ///< of the members of sets
+
+    /// Called before a sweep, and for each record that it has read, to replace them.
+    std::function<void(perf_metagroup_snapshot& header)> on_sweep;
+    std::function<void(std::size_t index, perf_metagroup_record& record, std::byte* payload)>
+        on_record;
 
     // Calls received.
     std::vector<std::size_t> batches;  ///< descriptors of each ATTACH

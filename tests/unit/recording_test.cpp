@@ -4,6 +4,7 @@
 #include <csignal>
 #include <fstream>
 #include <map>
+#include <metagroup/counts.hpp>
 #include <metagroup/detail/own_timer.hpp>
 #include <metagroup/recording.hpp>
 #include <metagroup/recording_writer.hpp>
@@ -92,6 +93,35 @@ TEST_CASE("A recording has unit, scale and topology") {
     REQUIRE_FALSE(recording.topology().empty());
     CHECK(recording.topology()[0].socket >= 0);
     CHECK(recording.topology()[0].node >= -1);
+}
+
+TEST_CASE("A recording has what its events are, even if its writer was killed") {
+    World world;
+    auto options = world.stream.options();
+    options.events[0].attr.type = PERF_TYPE_SOFTWARE;
+    options.events[0].attr.config = PERF_COUNT_SW_CPU_CLOCK;
+    const bool time = GENERATE(false, true);
+    if (time) options.events[0].unit = "ns";
+    options.events[1].reading = !time;
+    RecordingWriter writer(world.path, options);
+    if (GENERATE(false, true)) writer.finish();
+    const Recording recording(world.path);
+    CHECK(recording.events()[0].on_one_cpu == time);
+    CHECK(recording.events()[0].unit == (time ? "ns" : ""));
+    CHECK(column_of(recording.events()[0]).clock != time);
+    CHECK_FALSE(recording.events()[0].reading);
+    CHECK(recording.events()[1].reading != time);
+    CHECK(column_of(recording.events()[1]).reading != time);
+    CHECK(recording.remarks().empty());
+}
+
+TEST_CASE("An event is counted on CPUs without samples if it has more identifiers than samples") {
+    const RecordedEvent event{.ids = {1, 2}};
+    const CpuList all({0, 1, 2});
+    CHECK(counting_cpus(event, CpuList({1, 2}), all) == CpuList({1, 2}));
+    CHECK(counting_cpus(event, CpuList({1}), all) == CpuList({0, 1}));
+    CHECK(counting_cpus(event, all, all) == all);
+    CHECK(counting_cpus({.ids = {1, 2, 3, 4}}, CpuList({2}), all) == all);
 }
 
 TEST_CASE("A recording of a killed writer ends with its last complete record") {

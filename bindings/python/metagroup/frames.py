@@ -18,7 +18,8 @@ def read(path):
     which they were enabled and on the PMU; both are the time of the sample if the recording lacks
     them. attrs has `period_ns` (or None), `finished`, `lost` (the number of lost samples),
     `remarks` on data that could not be read, `recorded_cpus` (also those without a sample, if
-    known), and their `topology`.
+    known), their `topology`, and `events`: by column, the `unit` of `scale` times the count,
+    whether it is a `reading`, a state such as a temperature, and the `cpus` that count the event.
     """
     import pandas
 
@@ -31,10 +32,12 @@ def read(path):
                               names=["time", "cpu"], verify_integrity=False)
     groups = raw.pop("groups")
     columns = {}
+    raw["events"] = {}
     for names, (events, *times) in zip(
-            _names([[name for name, _ in events] for events, *_ in groups]), groups):
-        parts = [part for _, part in events] + times
+            _names([[name for name, *_ in events] for events, *_ in groups]), groups):
+        parts = [part for *_, part in events] + times
         columns.update((name, column(*part)) for name, part in zip(names, parts))
+        raw["events"].update((name, about) for name, (_, about, _) in zip(names, events))
     frame = pandas.DataFrame(columns, index=index, copy=False)
     frame.attrs = raw
     return frame
@@ -76,6 +79,7 @@ def sample(events, duration, period=1e-3, **options):
 
     with _metagroup.MetaGroup(events, **options) as group:
         names, members = group.events, group.members
+        descriptions = group._descriptions
         parts = []
         with _metagroup.Stream(group, period) as stream:
             end = time.monotonic() + duration
@@ -85,7 +89,11 @@ def sample(events, duration, period=1e-3, **options):
             parts.append(stream.read(0))
         period_ns = stream.period_ns
     frame = None
+    about = {}
     for number, (of_group, columns) in enumerate(zip(names, _names(names))):
+        cpus = sorted({cpu for cpu, group in members if group == number})
+        about.update((column, {**one, "cpus": cpus})
+                     for column, one in zip(columns, descriptions[number]))
         mine = [member for member, (_, group) in enumerate(members) if group == number]
         tables = []
         for part in parts:
@@ -104,15 +112,15 @@ def sample(events, duration, period=1e-3, **options):
         raise RuntimeError("no samples: the duration is too short for this period")
     lost += int(sum(part["lost"].sum() for part in parts))
     frame.attrs = {"period_ns": period_ns, "finished": True, "lost": lost, "remarks": [],
-                   "recorded_cpus": sorted({cpu for cpu, _ in members})}
+                   "recorded_cpus": sorted({cpu for cpu, _ in members}), "events": about}
     return frame
 
 
 def rates(frame):
-    """Events per second on each CPU between each sample and the previous one.
+    """Events per second on each CPU between each sample and the previous one, in the event's unit.
 
     Scaled to the time for which the event was enabled if it was multiplexed. Missing where unknown:
-    the event was not on the PMU, or its counter decreased, as after a reset.
+    the event was not on the PMU, its counter decreased, as after a reset, or it is a reading.
     """
     import pandas
 
@@ -178,8 +186,16 @@ def _add_up(frame, by="all", interval=None):
         frame = frame.sort_index()
     groups = list(_groups(frame))
     times = frame.index.get_level_values("time")
-    cpus = frame.index.unique("cpu").union(frame.attrs.get("recorded_cpus", []))
-    sums = _metagroup.TableSums([events for events, _ in groups], cpus.tolist(),
+    about = frame.attrs.get("events", {})
+    cpus = frame.index.unique("cpu").tolist()
+
+    def described(event):
+        one = about.get(event, {})
+        return event, one.get("unit", ""), one.get("scale", 1), one.get("reading", False)
+
+    sums = _metagroup.TableSums([([described(event) for event in events],
+                                  about.get(events[0] if events else None, {}).get("cpus", cpus))
+                                 for events, _ in groups],
                                 frame.attrs.get("topology"), by,
                                 (int(times[0]), int(times[-1])),
                                 None if interval is None else round(interval * 1e9))

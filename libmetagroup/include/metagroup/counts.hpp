@@ -12,6 +12,7 @@
 #include <metagroup/event_spec.hpp>
 #include <metagroup/export.hpp>
 #include <metagroup/metagroup.hpp>
+#include <metagroup/recording.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -82,6 +83,9 @@ struct Column {
 
 /// True for the kernel's software clocks.
 METAGROUP_API bool is_clock(const perf_event_attr& attr) noexcept;
+
+METAGROUP_API Column column_of(const EventSpec& event);
+METAGROUP_API Column column_of(const RecordedEvent& event);
 
 /// Maps counters to sums: each member has a counter for each event of its group.
 class METAGROUP_API CountLayout {

@@ -27,11 +27,19 @@ struct RecordedEvent {
     std::size_t leader = 0;            ///< index of the leader of its group
     double scale = 1.0;                ///< as EventSpec::scale
     std::string unit{};                ///< as EventSpec::unit
+    bool on_one_cpu = false;           ///< as EventSpec::on_one_cpu
+    bool reading = false;              ///< as EventSpec::reading
 
     /// True for the timer that leads each group in a recording made by Backend::per_fd; the user
     /// did not name it.
     [[nodiscard]] bool is_timer() const noexcept { return name == "timer" && attr.watermark != 0; }
 };
+
+/// The CPUs that count an event, among `all` CPUs of a recording. `sampled` have samples of its
+/// group. Their number is right; if not all CPUs count the event, which ones lack samples is
+/// unknown.
+METAGROUP_API CpuList counting_cpus(const RecordedEvent& event, const CpuList& sampled,
+                                    const CpuList& all);
 
 /// One record of a recording.
 struct RecordedEntry {

@@ -33,22 +33,20 @@ std::uint64_t timer_period(const perf_event_attr& attr) {
 std::vector<Column> columns_of(const Recording& recording, const Extent& extent) {
     std::vector<Column> columns;
     for (const auto& [leader, events] : extent.groups)
-        for (const std::size_t i : events) {
-            const metagroup::RecordedEvent& event = recording.events()[i];
-            columns.push_back({.event = event.name,
-                               .unit = event.unit,
-                               .scale = event.scale,
-                               .clock = metagroup::is_clock(event.attr)});
-        }
+        for (const std::size_t i : events)
+            columns.push_back(metagroup::column_of(recording.events()[i]));
     return columns;
 }
 
-// An event has an identifier for each CPU that counts it. If as many have samples, no other does.
-bool is_recorded(const Recording& recording, const Extent& extent, std::size_t leader, int cpu) {
-    const auto sampled = std::ranges::count_if(
-        extent.lanes, [&](const auto& lane) { return lane.first.first == leader; });
-    const std::size_t ids = recording.events()[extent.groups.at(leader).front()].ids.size();
-    return extent.lanes.contains({leader, cpu}) || static_cast<std::size_t>(sampled) < ids;
+// The CPUs that count a group.
+metagroup::CpuList cpus_of(const Recording& recording, const Extent& extent, std::size_t leader) {
+    std::vector<int> sampled;
+    const auto begin = extent.lanes.lower_bound({leader, 0});
+    for (auto lane = begin; lane != extent.lanes.end() && lane->first.first == leader; ++lane)
+        sampled.push_back(lane->first.second);
+    const std::size_t event = extent.groups.at(leader).front();
+    return metagroup::counting_cpus(recording.events()[event],
+                                    metagroup::CpuList(std::move(sampled)), extent.cpus);
 }
 
 std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const Extent& extent,
@@ -56,13 +54,31 @@ std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const E
     std::vector<CountLayout::Lane> lanes;
     std::size_t column = 0;
     for (const auto& [leader, events] : extent.groups) {
-        for (const int cpu : extent.cpus)
-            if (is_recorded(recording, extent, leader, cpu))
-                lanes.push_back({cpu, column, events.size()});
+        for (const int cpu : cpus_of(recording, extent, leader))
+            lanes.push_back({cpu, column, events.size()});
         column += events.size();
     }
     return std::make_shared<CountLayout>(columns_of(recording, extent), std::move(lanes), rows);
 }
+
+// One row, with a lane for each group.
+std::shared_ptr<const CountLayout> layout_of_sample(const CountLayout& whole,
+                                                    const Extent& extent) {
+    std::vector<CountLayout::Lane> lanes;
+    std::size_t column = 0;
+    for (const auto& [leader, events] : extent.groups) {
+        lanes.push_back({0, column, events.size()});
+        column += events.size();
+    }
+    return std::make_shared<CountLayout>(whole.columns(), std::move(lanes),
+                                         Aggregation(AggrMode::all, metagroup::CpuList({0})));
+}
+
+// The CPUs that a figure of a place lacks.
+struct Lack {
+    std::uint32_t least = UINT32_MAX;  // in any step
+    std::uint32_t counters = 0;
+};
 
 // The time of the oldest sample. Reads as little as possible: nothing after a round is older than
 // what was before the previous round.
@@ -78,12 +94,16 @@ std::uint64_t first_time(Recording& recording) {
     return first;
 }
 
-// All rates, then all ratios.
+std::string_view unit_of(const Column& column) {
+    if (column.reading) return column.unit;
+    return column.clock ? "CPUs utilized" : "/sec";
+}
+
+// All rates and readings, then all ratios.
 std::vector<Figure> figures_of(const std::vector<Column>& columns, const Metrics& metrics) {
     std::vector<Figure> figures;
     for (std::size_t i = 0; i < columns.size(); ++i)
-        figures.push_back(
-            {columns[i].event, columns[i].clock ? "CPUs utilized" : "/sec", i, false});
+        figures.push_back({columns[i].event, unit_of(columns[i]), i, false});
     for (std::size_t i = 0; i < columns.size(); ++i)
         if (const auto& ratio = metrics.ratio_of(i))
             figures.push_back({std::string(ratio->name), ratio->unit, i, true});
@@ -142,30 +162,26 @@ Analysis::Analysis(Recording& recording, Extent extent, const Aggregation& rows,
       metrics_(layout_->columns()),
       figures_(figures_of(layout_->columns(), metrics_)),
       whole_(layout_),
-      accumulator_(layout_->lanes().size()) {
+      accumulator_(layout_->lanes().size()),
+      sample_(layout_of_sample(*layout_, extent_)) {
     recording_.rewind();
     if (interval)
         intervals_.emplace(layout_, nominal(extent_.first), *interval,
                            std::max(nominal(extent_.last), nominal(extent_.first) + 1));
-    const Aggregation one(AggrMode::all, metagroup::CpuList({0}));
     std::size_t lane = 0;
-    std::size_t column = 0;
+    std::size_t group = 0;
     for (const auto& [leader, events] : extent_.groups) {
-        const CountLayout sample(layout_->columns(), {{0, column, events.size()}}, one);
-        Counts& counts =
-            samples_.try_emplace(leader, std::make_shared<CountLayout>(sample)).first->second;
-        for (const int cpu : extent_.cpus) {
-            if (!is_recorded(recording, extent_, leader, cpu)) continue;
+        for (const int cpu : cpus_of(recording, extent_, leader)) {
             const auto known = extent_.lanes.find({leader, cpu});
             if (known != extent_.lanes.end()) {
-                counters_[{leader, cpu}] = {lane, known->second.last, &counts};
+                counters_[{leader, cpu}] = {lane, known->second.last, group};
                 if (intervals_) intervals_->begin(lane, known->second.first);
             } else if (intervals_) {
                 intervals_->finish(lane);
             }
             ++lane;
         }
-        column += events.size();
+        ++group;
     }
 }
 
@@ -242,20 +258,20 @@ void Analysis::add_sample(const RecordedEntry& entry) {
     if (difference) {
         whole_.add(counter.lane, *difference);
         if (intervals_) intervals_->add(counter.lane, *difference);
-        add_figures(*counter.sample, rows_.index_of(entry.cpu), *difference);
+        add_figures(counter, rows_.index_of(entry.cpu), *difference);
     }
     if (intervals_ && entry.time_ns >= counter.last) intervals_->finish(counter.lane);
 }
 
 // For one sample.
-void Analysis::add_figures(Counts& sample, std::size_t place,
+void Analysis::add_figures(const Counter& counter, std::size_t place,
                            const metagroup::Difference& difference) {
     constexpr double largest = 1e15;
-    sample.clear();
-    sample.add(0, difference);
-    sample.add_up();
+    sample_.clear();
+    sample_.add(counter.group, difference);
+    sample_.add_up();
     for (std::size_t i = 0; i < figures_.size(); ++i) {
-        const auto metric = figures_[i].of(metrics_, sample, 0);
+        const auto metric = figures_[i].of(metrics_, sample_, 0);
         if (!metric || !(metric->value >= 0)) continue;
         histograms_[{place, i}].add(
             static_cast<std::uint64_t>(std::llround(std::min(metric->value, largest) * kFactor)));
@@ -343,6 +359,8 @@ Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation
     interval_ = static_cast<double>(interval) / 1e9;
     steps_ = static_cast<std::size_t>((time - 1) / interval + 1);
     values_.assign(figures_.size() * steps_ * places().size(), -1);
+    std::vector<std::uint32_t> missing(values_.size());  // CPUs, by value
+    std::vector<Lack> lacks(figures_.size() * places().size());
     Analysis analysis(recording, extent, rows, interval);
     analysis.run([&](double end, const Counts& counts) {
         const double at = std::ceil(end / interval_ - 1e-6) - 1;
@@ -351,13 +369,32 @@ Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation
         for (std::size_t i = 0; i < figures_.size(); ++i)
             for (std::size_t place = 0; place < places().size(); ++place) {
                 const auto metric = figures_[i].of(analysis.metrics(), counts, place);
-                // The rate of some CPUs is not the rate of all.
-                const bool whole =
-                    figures_[i].ratio || counts.at(place, figures_[i].column).complete();
-                if (metric && whole)
-                    values_[(i * steps_ + step) * places().size() + place] = metric->value;
+                const Count count = figures_[i].ratio ? analysis.metrics().poorest(
+                                                            counts, place, figures_[i].column)
+                                                      : counts.at(place, figures_[i].column);
+                Lack& lack = lacks[i * places().size() + place];
+                lack.counters = count.counters;
+                if (!metric) continue;
+                const std::size_t value = (i * steps_ + step) * places().size() + place;
+                values_[value] = metric->value;
+                missing[value] = count.missing();
+                lack.least = std::min(lack.least, count.missing());
             }
     });
+    // The rate of some CPUs is not the rate of all; but some may have no counts at all.
+    for (std::size_t value = 0; value < values_.size(); ++value) {
+        const std::size_t figure = value / (steps_ * places().size());
+        const Lack& lack = lacks[figure * places().size() + value % places().size()];
+        if (!figures_[figure].ratio && missing[value] > lack.least) values_[value] = -1;
+    }
+    for (std::size_t i = 0; i < figures_.size(); ++i) {
+        auto& [counted, all] = cpus_.emplace_back();
+        for (std::size_t place = 0; place < places().size(); ++place) {
+            const Lack& lack = lacks[i * places().size() + place];
+            counted += lack.counters - std::min(lack.least, lack.counters);
+            all += lack.counters;
+        }
+    }
 }
 
 double Timeline::highest(std::size_t figure) const {

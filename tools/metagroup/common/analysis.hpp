@@ -41,7 +41,7 @@ struct Extent {
 // there are none. \throws as Recording::next().
 Extent find_extent(metagroup::Recording& recording, std::uint64_t since, std::uint64_t until);
 
-// The rate of an event, or the ratio of two events.
+// The rate of an event, its value if it is a reading, or the ratio of two events.
 struct Figure {
     std::string name;
     std::string_view unit;
@@ -50,7 +50,10 @@ struct Figure {
 
     std::optional<Metric> of(const Metrics& metrics, const Counts& counts,
                              std::size_t place) const {
-        return ratio ? metrics.ratio(counts, place, column) : metrics.rate(counts, place, column);
+        if (ratio) return metrics.ratio(counts, place, column);
+        if (!counts.columns()[column].reading) return metrics.rate(counts, place, column);
+        const auto value = counts.value(counts.at(place, column), column);
+        return value ? std::optional(Metric{*value, unit, false}) : std::nullopt;
     }
 };
 
@@ -100,7 +103,7 @@ class Analysis {
     struct Counter {
         std::size_t lane = 0;
         std::uint64_t last = 0;  // ns, of the samples
-        Counts* sample = nullptr;
+        std::size_t group = 0;   // lane of sample_
     };
     struct Span {
         std::uint64_t first = UINT64_MAX;
@@ -119,7 +122,8 @@ class Analysis {
     void add(const metagroup::RecordedEntry& entry);
     void add_sample(const metagroup::RecordedEntry& entry);
     void add_timing(const metagroup::RecordedEntry& entry);
-    void add_figures(Counts& sample, std::size_t place, const metagroup::Difference& difference);
+    void add_figures(const Counter& counter, std::size_t place,
+                     const metagroup::Difference& difference);
     bool take_values(const metagroup::RecordedEntry& entry);
     void end_round(std::uint64_t complete);
     void show_intervals(std::uint64_t forced, const OnInterval& on_interval);
@@ -140,8 +144,7 @@ class Analysis {
     Accumulator accumulator_;
     std::optional<Intervals> intervals_;
     std::map<std::pair<std::size_t, int>, Counter> counters_;  // as Extent::lanes
-    // By group: its counts since the previous sample, on any CPU.
-    std::map<std::size_t, Counts> samples_;
+    Counts sample_;                      // of one group, since its previous sample on a CPU
     std::vector<std::uint64_t> values_;  // of one sample
     std::vector<std::uint64_t> ids_;
     std::map<std::uint64_t, Span> deadlines_;  // incomplete ones
@@ -172,13 +175,17 @@ class Timeline {
         return values_[(figure * steps_ + step) * places().size() + place];
     }
     double highest(std::size_t figure) const;
+    // The CPUs whose counts a figure includes, and all that count it. Both are less in steps for
+    // which it is unknown.
+    std::pair<std::size_t, std::size_t> cpus(std::size_t figure) const { return cpus_[figure]; }
 
   private:
     const Aggregation& rows_;
     std::vector<Figure> figures_;
     double interval_ = 0;
     std::size_t steps_ = 0;
-    std::vector<double> values_;  // by figure, step and place
+    std::vector<double> values_;                             // by figure, step and place
+    std::vector<std::pair<std::size_t, std::size_t>> cpus_;  // by figure
 };
 
 // The starts of the phases of a series, in each of which its values are about the same: binary

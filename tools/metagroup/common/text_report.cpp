@@ -106,12 +106,10 @@ class TextReport final : public Report {
         print("#{:>14} {}{:>18} {:<9}{}\n", "time", place, "counts", "unit", "events");
     }
 
-    // A place with several CPUs shows their number, as in perf stat.
     std::string place_column(const Place& place) const {
-        if (place.name.empty()) return "";
-        if (!shows_cpus()) return fmt::format("{:<{}}", place.name, place_width());
-        return fmt::format("{:<12}{:>4} ", place.name, place.cpus.size());
+        return place.name.empty() ? "" : fmt::format("{:<12}", place.name);
     }
+    // Sums show the number of CPUs that they include, as in perf stat.
     bool shows_cpus() const { return subject_.rows.mode() != AggrMode::cpu; }
     std::size_t place_width() const { return shows_cpus() ? 17 : 12; }
 
@@ -126,6 +124,10 @@ class TextReport final : public Report {
         const Count& count = counts.at(place, column);
         text_ += begin_;
         text_ += place_names_[place];
+        if (!place_names_[place].empty() && shows_cpus()) {
+            append_integer(text_, count.whole(), 4, Digits::plain);
+            text_ += ' ';
+        }
         if (const Shown shown(subject_, counts, count, label, column); shown.value)
             shown.append(text_, label.decimals, 18, Digits::grouped);
         else

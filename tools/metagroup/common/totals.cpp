@@ -116,6 +116,23 @@ std::optional<Metric> Metrics::ratio(const Counts& counts, Row place, std::size_
     return Metric{*ratio * (known->percent ? 100 : 1), known->unit, known->percent};
 }
 
+Count Metrics::poorest(const Counts& counts, Row place, std::size_t column) const {
+    const Formula& formula = formulas_[column];
+    std::vector<std::size_t> columns;
+    if (formula.defined) {
+        for (const auto& variable : defined_[*formula.defined].columns)
+            columns.push_back(variable.value_or(column));
+    } else if (formula.ratio) {
+        columns.push_back(formula.ratio->divisor);
+    }
+    Count poorest = counts.sum(place, column);
+    for (const std::size_t other : columns) {
+        const Count count = counts.sum(place, other);
+        if (count.missing() > poorest.missing()) poorest = count;
+    }
+    return poorest;
+}
+
 std::chrono::nanoseconds cpu_time() {
     timespec now{};
     ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);

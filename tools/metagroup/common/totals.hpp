@@ -56,6 +56,8 @@ class Metrics {
     std::optional<Metric> rate(const Counts& counts, Row place, std::size_t column) const;
     // No value if the column has no ratio, or no CPU has counted both of its events.
     std::optional<Metric> ratio(const Counts& counts, Row place, std::size_t column) const;
+    // Of the counts from which of() computes a metric or ratio, the one that lacks most CPUs.
+    Count poorest(const Counts& counts, Row place, std::size_t column) const;
     const std::optional<Ratio>& ratio_of(std::size_t column) const {
         return formulas_[column].ratio;
     }

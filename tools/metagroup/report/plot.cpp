@@ -82,8 +82,11 @@ double height_of(const Timeline& timeline) {
     return std::clamp(16.0 * static_cast<double>(timeline.places().size()), 48.0, 320.0);
 }
 
-std::string title_of(const Figure& figure) {
-    return fmt::format("{}, {}", figure.name, figure.unit);
+std::string title_of(const Timeline& timeline, std::size_t number) {
+    const Figure& figure = timeline.figures()[number];
+    const auto [counted, all] = timeline.cpus(number);
+    return fmt::format("{}, {}{}", figure.name, figure.unit,
+                       counted < all ? fmt::format(" ({} of {} CPUs)", counted, all) : "");
 }
 
 void draw_map(std::string& svg, const Timeline& timeline, std::size_t figure, double top) {
@@ -186,7 +189,7 @@ void draw_times(std::string& svg, const Timeline& timeline, double bottom) {
 void draw(std::string& svg, const Timeline& timeline, std::size_t figure, double top) {
     const double map = height_of(timeline);
     put(svg, "<g font-size=\"14\" font-weight=\"bold\">");
-    put_text(svg, kLeft, top + 14, "start", title_of(timeline.figures()[figure]));
+    put_text(svg, kLeft, top + 14, "start", title_of(timeline, figure));
     svg += "</g>\n";
     draw_map(svg, timeline, figure, top + 22);
     draw_lines(svg, timeline, figure, top + map + 32);
@@ -234,9 +237,8 @@ std::string page_of(const Timeline& timeline, std::string_view title) {
                 values.push_back(value < 0 ? -1 : std::lround(part * parts));
             }
         }
-        data["figures"].push_back({{"name", title_of(timeline.figures()[i])},
-                                   {"highest", highest},
-                                   {"values", std::move(values)}});
+        data["figures"].push_back(
+            {{"name", title_of(timeline, i)}, {"highest", highest}, {"values", std::move(values)}});
     }
     std::string text = data.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
     // An event name must not end the script.

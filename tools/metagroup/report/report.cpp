@@ -122,6 +122,9 @@ struct PhaseRow {
     double to = 0;
     const Figure* figure = nullptr;
     double mean = 0;
+    std::pair<std::size_t, std::size_t> cpus{};  // Timeline::cpus()
+
+    std::size_t missing() const { return cpus.second - cpus.first; }
 };
 
 // The phases of the first figure, over all CPUs. Where it is unknown, it counts as unchanged.
@@ -148,7 +151,8 @@ std::vector<PhaseRow> phases_of(const Timeline& timeline, double seconds) {
                 return std::min(static_cast<double>(step) * timeline.interval(), seconds);
             };
             rows.push_back({phase, time(bounds[phase - 1]), time(bounds[phase]),
-                            &timeline.figures()[i], sum / static_cast<double>(known)});
+                            &timeline.figures()[i], sum / static_cast<double>(known),
+                            timeline.cpus(i)});
         }
     }
     return rows;
@@ -186,10 +190,10 @@ std::string as_csv(std::span<const Distribution> rows, const std::string& separa
 
 std::string as_csv(std::span<const PhaseRow> rows, const std::string& separator) {
     std::string text = "\n";
-    put_csv(text, separator, "phase", "from", "to", "figure", "unit", "mean");
+    put_csv(text, separator, "phase", "from", "to", "figure", "unit", "mean", "cpus-missing");
     for (const PhaseRow& row : rows)
         put_csv(text, separator, row.phase, row.from, row.to, row.figure->name, row.figure->unit,
-                row.mean);
+                row.mean, row.missing());
     return text;
 }
 
@@ -216,13 +220,13 @@ std::string as_json(std::span<const Distribution> rows) {
 
 std::string as_json(std::span<const PhaseRow> rows) {
     std::string text;
-    for (const PhaseRow& row : rows)
-        put_json(text, {{"phase", row.phase},
-                        {"from", row.from},
-                        {"to", row.to},
-                        {"figure", row.figure->name},
-                        {"unit", row.figure->unit},
-                        {"mean", row.mean}});
+    for (const PhaseRow& row : rows) {
+        nlohmann::ordered_json line{
+            {"phase", row.phase},         {"from", row.from},         {"to", row.to},
+            {"figure", row.figure->name}, {"unit", row.figure->unit}, {"mean", row.mean}};
+        if (row.missing() > 0) line["counters-missing"] = row.missing();
+        put_json(text, line);
+    }
     return text;
 }
 
@@ -249,9 +253,11 @@ std::string as_text(std::span<const PhaseRow> rows) {
     std::string text = fmt::format(" {:<12}{:>12}{:>12}  {:<26}{:>10}  {}\n", "", "from", "to",
                                    "figure", "mean", "unit");
     for (const PhaseRow& row : rows)
-        text += fmt::format(" phase {:<6}{:>10.6f} s{:>10.6f} s  {:<26}{:>10}  {}\n", row.phase,
-                            row.from, row.to, row.figure->name, short_number(row.mean),
-                            row.figure->unit);
+        text += fmt::format(
+            " phase {:<6}{:>10.6f} s{:>10.6f} s  {:<26}{:>10}  {}{}\n", row.phase, row.from, row.to,
+            row.figure->name, short_number(row.mean), row.figure->unit,
+            row.missing() > 0 ? fmt::format(" ({} of {} CPUs)", row.cpus.first, row.cpus.second)
+                              : "");
     return text + '\n';
 }
 

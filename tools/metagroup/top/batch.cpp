@@ -15,8 +15,10 @@ namespace {
 std::string value_text(const Cell& cell, const std::string& unit) {
     if (!cell.value) return "not counted";
     const bool apart = !unit.empty() && !unit.starts_with('/');
-    return fmt::format("{}{}{}{}", cell.estimated ? "about " : "", short_number(*cell.value),
-                       apart ? " " : "", unit);
+    const std::string lack =
+        cell.lacks_cpus() ? fmt::format(" ({} of {} CPUs)", cell.counted, cell.counters) : "";
+    return fmt::format("{}{}{}{}{}", cell.estimated ? "about " : "", short_number(*cell.value),
+                       apart ? " " : "", unit, lack);
 }
 
 void append_row(std::string& text, const Model& model, std::size_t row) {

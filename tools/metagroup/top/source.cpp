@@ -20,9 +20,15 @@ namespace {
 // Lower coverage marks an estimate: perf stat shows two decimals of the percentage.
 constexpr double kWholeTime = 0.99995;
 
+// `count` is the poorest of those from which the value was computed.
+Cell cell(const std::optional<double>& value, const Count& count) {
+    if (!value) return {};
+    return {value, count.coverage() < kWholeTime || !count.complete(), count.whole(),
+            count.counters};
+}
+
 Cell cell(const std::optional<Metric>& metric, const Count& count) {
-    if (!metric) return {};
-    return {metric->value, count.coverage() < kWholeTime || !count.complete()};
+    return metric ? cell(std::optional(metric->value), count) : Cell{};
 }
 
 bool has_text(const std::string& name, const std::string& text) {
@@ -81,11 +87,23 @@ bool Model::fits(std::size_t place) const {
 }
 
 std::string Model::name_of(std::size_t row) const {
-    if (row == total()) return "total";
+    std::string name = row == total() ? "total" : places_[row].name;
+    std::size_t counted = 0;
+    std::size_t all = 0;
+    for (std::size_t place = 0; place < places_.size(); ++place) {
+        if (row != total() && row != place) continue;
+        counted += online_[place];
+        all += places_[place].cpus.size();
+    }
+    for (std::size_t i = 0; i < series_.size(); ++i) {
+        const Cell& one = cell(row, i);
+        if (!one.lacks_cpus() || one.counted >= counted) continue;
+        counted = one.counted;
+        all = one.counters;
+    }
+    if (counted != 0 && counted != all) name += fmt::format(" {}/{}", counted, all);
+    if (row == total()) return name;
     const Place& place = places_[row];
-    std::string name = place.name;
-    if (online_[row] != 0 && online_[row] != place.cpus.size())
-        name += fmt::format(" {}/{}", online_[row], place.cpus.size());
     const bool gap = std::ranges::any_of(place.cpus, [&](int cpu) { return gaps_.contains(cpu); });
     return gap ? name + '*' : name;
 }
@@ -196,18 +214,19 @@ void Figures::fill(std::vector<Cell>& cells, const Counts& counts) const {
 
 void Figures::add_row(std::vector<Cell>& cells, const Counts& counts, Metrics::Row place) const {
     for (const std::size_t column : chosen_columns_)
-        cells.push_back(cell(metrics_.of(counts, place, column), counts.sum(place, column)));
+        cells.push_back(
+            cell(metrics_.of(counts, place, column), metrics_.poorest(counts, place, column)));
     for (std::size_t column = first_; column < columns_.size(); ++column) {
         const Count count = counts.sum(place, column);
-        const auto shown = counts.value(count, column);
         if (columns_[column].reading)
-            cells.push_back(shown ? Cell{*shown, !count.complete()} : Cell{});
+            cells.push_back(cell(counts.value(count, column), count));
         else
             cells.push_back(cell(metrics_.rate(counts, place, column), count));
     }
     for (std::size_t column = first_; column < columns_.size(); ++column) {
         if (metrics_.ratio_of(column))
-            cells.push_back(cell(metrics_.ratio(counts, place, column), counts.sum(place, column)));
+            cells.push_back(cell(metrics_.ratio(counts, place, column),
+                                 metrics_.poorest(counts, place, column)));
     }
 }
 

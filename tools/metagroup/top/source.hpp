@@ -32,6 +32,11 @@ struct Series {
 struct Cell {
     std::optional<double> value;
     bool estimated = false;  // not on the PMU all the time, or not from all CPUs
+    // CPUs: those whose count it includes, and all that count the event.
+    std::uint32_t counted = 1;
+    std::uint32_t counters = 1;
+
+    bool lacks_cpus() const { return value && counted < counters; }
 };
 
 struct Update {
@@ -86,8 +91,8 @@ class Model {
     const std::vector<std::size_t>& order() const { return order_; }
 
     const std::vector<Place>& places() const { return places_; }
-    // The name with the number of online CPUs if not all are online, and `*` if one was offline for
-    // a time. `row` may be the total.
+    // The name with the number of CPUs if some are offline or were not counted, and `*` if one was
+    // offline for a time. `row` may be the total.
     std::string name_of(std::size_t row) const;
     // True for a place without a CPU online.
     bool is_offline(std::size_t row) const { return row < total() && online_[row] == 0; }

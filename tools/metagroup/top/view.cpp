@@ -70,6 +70,7 @@ constexpr auto kHelp = std::to_array<std::string_view>({
     "Numbers are per second, for all tasks; k, M, G are a thousand,",
     "a million, a billion.",
     "  ~             estimated: the event was multiplexed, or CPUs are missing",
+    "  3/4           numbers of a row that include 3 of its 4 CPUs",
     "  -             not counted",
     "  *             a CPU of the row was offline for a time",
     "Graphs show the last updates, newest on the right. All rows of a column",
@@ -260,7 +261,7 @@ void View::place(const Screen& screen, const Model& model) {
     first_row_ = scroll_to(first_row_, model.order().size(), window_);
 
     name_width_ = 6;
-    for (std::size_t row = 0; row < model.total(); ++row)
+    for (std::size_t row = 0; row <= model.total(); ++row)
         name_width_ = std::max(name_width_, model.name_of(row).size());
     const auto width = static_cast<std::size_t>(screen.columns());
     const std::size_t wanted =
