@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -133,7 +134,10 @@ TEST_CASE("An error sets errno and a message with reason and remedy") {
     REQUIRE(errno == EINVAL);
     REQUIRE(metagroup_config_set_cpus(config.get(), "3-1") == -1);
     REQUIRE(errno == EINVAL);
-    const auto unknown = static_cast<metagroup_backend>(METAGROUP_BACKEND_PERCPU + 1);
+    // C passes any integer, which no cast in C++ may.
+    const int beyond = METAGROUP_BACKEND_PERCPU + 1;
+    metagroup_backend unknown{};
+    std::memcpy(&unknown, &beyond, sizeof unknown);
     REQUIRE(metagroup_config_set_backend(config.get(), unknown) == -1);
     REQUIRE(errno == EINVAL);
 }
