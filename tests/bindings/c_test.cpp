@@ -3,6 +3,7 @@
 #include <metagroup.h>
 #include <time.h>
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
@@ -206,7 +207,8 @@ TEST_CASE("A stream has samples of all members at multiples of its period") {
                 }
             }
     };
-    for (int i = 0; i < 20; ++i) {
+    // A busy host may keep the timer of a CPU waiting.
+    for (int i = 0; i < 20 || (i < 500 && std::ranges::count(samples, 0U) > 0); ++i) {
         REQUIRE(metagroup_stream_wait(stream.get(), 10'000'000) >= 0);
         take();
     }
