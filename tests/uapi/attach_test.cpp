@@ -62,6 +62,14 @@ TEST_CASE("An event that is bound to a task cannot be attached") {
     refuse(on_cpu.get(), -EINVAL, PERF_METAGROUP_REASON_TASK);
 }
 
+TEST_CASE("An event whose read format the module does not know cannot be attached") {
+    const auto attr = software_event(PERF_COUNT_SW_CPU_CLOCK, PERF_FORMAT_GROUP | 1U << 5);
+    const int fd = open_event(attr, -1, -1, -1);
+    if (fd < 0) SKIP("this kernel has no PERF_FORMAT_PERCPU");
+    const Fd event(fd);
+    refuse(event.get(), -EINVAL, PERF_METAGROUP_REASON_ATTR);
+}
+
 TEST_CASE("A descriptor that is closed, bogus or not open for reading cannot be attached") {
     const Fd write_only(::open("/dev/null", O_WRONLY)), path(::open("/dev/null", O_PATH));
     for (const int fd : {write_only.get(), path.get(), 900, -1, 1'000'000'000})
