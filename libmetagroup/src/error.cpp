@@ -102,8 +102,7 @@ constexpr std::array rules = {
          "leave it out, or bring it online", cpu_not_online),
     Rule(open_event, {EOPNOTSUPP}, unsupported_event,
          "it cannot be counted on every CPU by one event, or it is a hardware event and its group "
-         "is "
-         "led by a software event",
+         "is led by a software event",
          "choose another backend, or let the hardware event lead", on_all_cpus),
     // perf itself returns EACCES.
     Rule(open_event, {EPERM, ENOSYS}, no_perf_permission,

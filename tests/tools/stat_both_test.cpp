@@ -44,7 +44,8 @@ class Both {
     // `behind` between the event and the times.
     explicit Both(const std::string& options, const std::string& cgroup = "",
                   std::size_t before = 0, std::size_t behind = 0,
-                  const std::string& command = "sleep 1", const std::string& events = kCounted) {
+                  const std::string& command = "sleep 1", const std::string& events = kCounted)
+        : before_(before), behind_(behind) {
         if (run_program("perf version").status != 0) SKIP("perf is not installed");
         const auto run = [&](const std::string& program, const std::string& file,
                              const std::string& of_cgroup) {
@@ -54,43 +55,68 @@ class Both {
         const std::string three =
             cgroup.empty() ? "" : "-G " + cgroup + ',' + cgroup + ',' + cgroup + ' ';
         const std::string one = cgroup.empty() ? "" : "-G " + cgroup + ' ';
-        const Outcome outcome =
-            run_program("{ while :; do /bin/true; done & } 2>/dev/null; work=$!; " +
-                        run("perf", "theirs", three) + " & " + run(METAGROUP_TOOL, "ours", one) +
-                        "; status=$?; wait $!; theirs=$?; kill $work; [ $theirs = 0 ] || exit 77; "
-                        "exit $status");
-        if (outcome.status == 77) SKIP("perf stat is not permitted here");
-        CAPTURE(outcome.text);
-        REQUIRE(outcome.status == 0);
-        theirs = rows_of(contents_of(tree_.path("theirs")), before, behind);
-        ours = rows_of(contents_of(tree_.path("ours")), before, behind);
-        REQUIRE_FALSE(theirs.empty());
-        REQUIRE(ours.size() == theirs.size());
+        both_ = "{ while :; do /bin/true; done & } 2>/dev/null; work=$!; " +
+                run("perf", "theirs", three) + " & " + run(METAGROUP_TOOL, "ours", one) +
+                "; status=$?; wait $!; theirs=$?; kill $work; [ $theirs = 0 ] || exit 77; "
+                "exit $status";
+        count();
     }
 
-    void compare(double epsilon) const {
-        for (const auto& [event, rows] : theirs) {
-            CAPTURE(event);
-            REQUIRE(ours.at(event).size() == rows.size());
-            double sum = 0;
-            double our_sum = 0;
-            for (std::size_t i = 0; i < rows.size(); ++i) {
-                CHECK(ours.at(event)[i].unit == rows[i].unit);
-                sum += rows[i].value;
-                our_sum += ours.at(event)[i].value;
-            }
-            CHECK(our_sum == Approx(sum).epsilon(epsilon).margin(20));
-        }
-        if (!theirs.contains("cpu-clock")) return;
-        const Row& clock = theirs.at("cpu-clock").front();
-        const Row& our_clock = ours.at("cpu-clock").front();
-        CHECK(our_clock.metric == clock.metric);
-        CHECK(our_clock.metric_value == Approx(clock.metric_value).epsilon(epsilon));
+    // They do not start at the same instant, and what else the machine does may fall between: a
+    // fault is a difference that is there three times.
+    void compare(double epsilon) {
+        for (int more = 2; more > 0 && !differences(epsilon).empty(); --more)
+            count();
+        CHECK(differences(epsilon) == "");
     }
 
     Rows theirs, ours;
 
   private:
+    void count() {
+        const Outcome outcome = run_program(both_);
+        if (outcome.status == 77) SKIP("perf stat is not permitted here");
+        CAPTURE(outcome.text);
+        REQUIRE(outcome.status == 0);
+        theirs = rows_of(contents_of(tree_.path("theirs")), before_, behind_);
+        ours = rows_of(contents_of(tree_.path("ours")), before_, behind_);
+        REQUIRE_FALSE(theirs.empty());
+        REQUIRE(ours.size() == theirs.size());
+        for (const auto& [event, rows] : theirs) {
+            CAPTURE(event);
+            REQUIRE(ours.at(event).size() == rows.size());
+            for (std::size_t i = 0; i < rows.size(); ++i)
+                CHECK(ours.at(event)[i].unit == rows[i].unit);
+        }
+        if (!theirs.contains("cpu-clock")) return;
+        CHECK(ours.at("cpu-clock").front().metric == theirs.at("cpu-clock").front().metric);
+    }
+
+    std::string differences(double epsilon) const {
+        std::string text;
+        const auto compare = [&](const std::string& what, double our_value, double value,
+                                 double margin) {
+            if (our_value != Approx(value).epsilon(epsilon).margin(margin))
+                text += what + ": " + std::to_string(our_value) + ", perf " +
+                        std::to_string(value) + '\n';
+        };
+        for (const auto& [event, rows] : theirs)
+            compare(event, sum(ours.at(event)), sum(rows), 20);
+        if (theirs.contains("cpu-clock"))
+            compare("metric of cpu-clock", ours.at("cpu-clock").front().metric_value,
+                    theirs.at("cpu-clock").front().metric_value, 0);
+        return text;
+    }
+
+    static double sum(const std::vector<Row>& rows) {
+        double total = 0;
+        for (const Row& row : rows)
+            total += row.value;
+        return total;
+    }
+
+    std::string both_;
+    std::size_t before_, behind_;
     metagroup::test::TempTree tree_;
 };
 
@@ -128,19 +154,18 @@ TEST_CASE("stat -G and perf stat -G count the same for a cgroup", "[no-module]")
     std::filesystem::create_directory(group, error);
     if (error) SKIP("cgroups cannot be made here");
     // Busy for about a tenth of the time.
-    const Outcome worker = run_program(
-        "(echo 0 >" + group +
-        "/cgroup.procs && exec sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 "
-        "14 15; do i=0; while [ $i -lt 9000 ]; do i=$((i + 1)); done; sleep 0.2; done') "
-        ">/dev/null 2>&1 & until grep . " +
-        group + "/cgroup.procs; do sleep 0.1; done");
+    const Outcome worker =
+        run_program("(echo 0 >" + group +
+                    "/cgroup.procs && exec sh -c 'for i in $(seq 60); do i=0; "
+                    "while [ $i -lt 9000 ]; do i=$((i + 1)); done; sleep 0.2; done') "
+                    ">/dev/null 2>&1 & until grep . " +
+                    group + "/cgroup.procs; do sleep 0.1; done");
     REQUIRE(worker.status == 0);
     REQUIRE_FALSE(worker.text.empty());
-    const Both both("", "metagroup_both", 0, 1, "sleep 2");
+    Both both("", "metagroup_both", 0, 1, "sleep 2");
     both.compare(0.25);
     CHECK(both.ours.at("cpu-clock").front().metric_value < 0.5);
-    run_program("while [ -n \"$(cat " + group + "/cgroup.procs)\" ]; do sleep 0.1; done; rmdir " +
-                group);
+    run_program("while kill $(cat " + group + "/cgroup.procs); do sleep 0.1; done; rmdir " + group);
 }
 
 TEST_CASE("stat and perf stat count the same tracepoints", "[no-module]") {
@@ -169,7 +194,7 @@ TEST_CASE("stat and perf stat have the same estimates for multiplexed events", "
     for (const char name : {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'})
         events += (events.empty() ? "" : ",") + event + name + '/';
     const std::string rows = GENERATE("", "-A ");
-    const Both both(rows, "", rows.empty() ? 0 : 1, 0, "sleep 3", events);
+    Both both(rows, "", rows.empty() ? 0 : 1, 0, "sleep 3", events);
     both.compare(0.1);
     for (const auto& [name, theirs] : both.theirs) {
         for (std::size_t i = 0; i < theirs.size(); ++i) {
@@ -185,7 +210,7 @@ TEST_CASE("stat and perf stat have the same estimates for multiplexed events", "
 
 TEST_CASE("stat and perf stat have the same units and scales", "[machine]") {
     if (!metagroup::test::testpmu_event(0)) SKIP("metagroup_testpmu is not loaded");
-    const Both both("", "", 0, 0, "sleep 1", "metagroup_test/energy/,cpu-clock");
+    Both both("", "", 0, 0, "sleep 1", "metagroup_test/energy/,cpu-clock");
     both.compare(0.1);
     CHECK(both.ours.at("metagroup_test/energy/").front().unit == "Joules");
 }
