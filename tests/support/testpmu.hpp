@@ -20,6 +20,8 @@ std::optional<perf_event_attr> testpmu_scope_event(std::uint64_t read_format);
 inline constexpr std::uint64_t kTestpmuPackage = 1;
 // It counts on CPU 0, whichever it is opened for.
 inline constexpr std::uint64_t kTestpmuFirstCpu = 2;
+// Of metagroup_core: interrupts of an idle CPU count.
+inline constexpr std::uint64_t kTestpmuInterrupts = 1;
 
 void testpmu_set_counters(unsigned counters);
 // The number of counters of each CPU; at the end 4 again, the default.

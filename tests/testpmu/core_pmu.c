@@ -4,7 +4,8 @@
  * read on their own CPU, and its counts do not change while that CPU is idle.
  *
  * It counts the nanoseconds for which the CPU runs a task other than the idle
- * task. Interrupts in idle are not counted: two reads of an idle CPU are equal.
+ * task. Interrupts in idle are not counted: two reads of an idle CPU are equal. With
+ * CORE_INTERRUPTS they are: each update of the count adds the time since the last one.
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -17,6 +18,9 @@
 #include <linux/tracepoint.h>
 
 #include "core_pmu.h"
+
+/* attr.config: also count interrupts in idle. */
+#define CORE_INTERRUPTS	1
 
 static unsigned int update_us;
 module_param(update_us, uint, 0600);
@@ -54,7 +58,9 @@ static void core_update(struct perf_event *event)
 	u64 now = busy->total;
 	u64 passed, count;
 
-	if (busy->since)
+	if (event->attr.config == CORE_INTERRUPTS)
+		now = ktime_get_ns();
+	else if (busy->since)
 		now += ktime_get_ns() - busy->since;
 	passed = now - local64_xchg(&event->hw.prev_count, now);
 	if (!us) {
