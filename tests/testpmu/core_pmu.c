@@ -13,6 +13,7 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/tracepoint.h>
@@ -117,6 +118,9 @@ static struct pmu core_pmu = {
 	/* Before Linux 6.2, other PMUs share that context only with this capability. */
 	.capabilities = PERF_PMU_CAP_HETEROGENEOUS_CPUS,
 #endif
+#ifdef CONFIG_PERF_GUEST_MEDIATED_PMU
+	.capabilities = PERF_PMU_CAP_MEDIATED_VPMU,
+#endif
 	.event_init = core_event_init,
 	.add = core_add,
 	.del = core_del,
@@ -144,6 +148,30 @@ static int core_get_idle_probed(char *text, const struct kernel_param *param)
 static const struct kernel_param_ops core_idle_probed_ops = { .get = core_get_idle_probed };
 module_param_cb(idle_probed, &core_idle_probed_ops, NULL, 0400);
 MODULE_PARM_DESC(idle_probed, "the tracepoint cpu_idle has a probe");
+
+#ifdef CONFIG_PERF_GUEST_MEDIATED_PMU
+static void core_switch_guest(void *enter)
+{
+	if (enter)
+		perf_load_guest_context();
+	else
+		perf_put_guest_context();
+}
+
+static int core_set_guest(const char *text, const struct kernel_param *param)
+{
+	unsigned long enter;
+	unsigned int cpu;
+
+	if (sscanf(text, "%u %lu", &cpu, &enter) != 2)
+		return -EINVAL;
+	return smp_call_function_single(cpu, core_switch_guest, (void *)enter, 1);
+}
+
+static const struct kernel_param_ops core_guest_ops = { .set = core_set_guest };
+module_param_cb(guest, &core_guest_ops, NULL, 0200);
+MODULE_PARM_DESC(guest, "\"CPU 1\": a guest gets the PMU of the CPU; \"CPU 0\": it is left");
+#endif
 
 static void core_unprobe(void)
 {
