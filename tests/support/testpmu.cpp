@@ -4,6 +4,7 @@
 #include <sys/utsname.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -48,6 +49,18 @@ bool testpmu_idle_is_probed() {
 
 void testpmu_set_update_time(unsigned microseconds) {
     set_testpmu("update_us", std::to_string(microseconds));
+}
+
+TestpmuGuest::TestpmuGuest(int cpu) : cpu_(cpu) {
+    set_testpmu("guest", std::to_string(cpu_) + " 1");
+}
+
+TestpmuGuest::~TestpmuGuest() {
+    set_testpmu("guest", std::to_string(cpu_) + " 0");
+}
+
+bool TestpmuGuest::available() {
+    return std::filesystem::exists(kTestpmuParameters + "guest");
 }
 
 void testpmu_set_read_error(int error) {

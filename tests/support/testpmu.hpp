@@ -20,6 +20,8 @@ std::optional<perf_event_attr> testpmu_scope_event(std::uint64_t read_format);
 inline constexpr std::uint64_t kTestpmuPackage = 1;
 // It counts on CPU 0, whichever it is opened for.
 inline constexpr std::uint64_t kTestpmuFirstCpu = 2;
+// Of metagroup_core: interrupts of an idle CPU count.
+inline constexpr std::uint64_t kTestpmuInterrupts = 1;
 
 void testpmu_set_counters(unsigned counters);
 // The number of counters of each CPU; at the end 4 again, the default.
@@ -47,6 +49,19 @@ struct TestpmuUpdateTime {
     TestpmuUpdateTime& operator=(const TestpmuUpdateTime&) = delete;
 };
 void testpmu_move(int from, int to);
+// While this lives, the counters of metagroup_core on a CPU are those of a virtual machine, so
+// events that exclude guests do not count there.
+class TestpmuGuest {
+  public:
+    explicit TestpmuGuest(int cpu);
+    ~TestpmuGuest();
+    TestpmuGuest(const TestpmuGuest&) = delete;
+    TestpmuGuest& operator=(const TestpmuGuest&) = delete;
+    static bool available();  // Linux 7.0, and on x86
+
+  private:
+    int cpu_;
+};
 // Unregistering under live events is for kernels that revoke them: 6.15 and later.
 bool kernel_revokes_events();
 void testpmu_set_registered(bool registered);

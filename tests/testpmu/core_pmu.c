@@ -4,7 +4,8 @@
  * read on their own CPU, and its counts do not change while that CPU is idle.
  *
  * It counts the nanoseconds for which the CPU runs a task other than the idle
- * task. Interrupts in idle are not counted: two reads of an idle CPU are equal.
+ * task. Interrupts in idle are not counted: two reads of an idle CPU are equal. With
+ * CORE_INTERRUPTS they are: each update of the count adds the time since the last one.
  */
 #include <linux/delay.h>
 #include <linux/errno.h>
@@ -12,11 +13,15 @@
 #include <linux/percpu.h>
 #include <linux/perf_event.h>
 #include <linux/sched.h>
+#include <linux/smp.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
 #include <linux/tracepoint.h>
 
 #include "core_pmu.h"
+
+/* attr.config: also count interrupts in idle. */
+#define CORE_INTERRUPTS	1
 
 static unsigned int update_us;
 module_param(update_us, uint, 0600);
@@ -54,7 +59,9 @@ static void core_update(struct perf_event *event)
 	u64 now = busy->total;
 	u64 passed, count;
 
-	if (busy->since)
+	if (event->attr.config == CORE_INTERRUPTS)
+		now = ktime_get_ns();
+	else if (busy->since)
 		now += ktime_get_ns() - busy->since;
 	passed = now - local64_xchg(&event->hw.prev_count, now);
 	if (!us) {
@@ -111,6 +118,9 @@ static struct pmu core_pmu = {
 	/* Before Linux 6.2, other PMUs share that context only with this capability. */
 	.capabilities = PERF_PMU_CAP_HETEROGENEOUS_CPUS,
 #endif
+#ifdef CONFIG_PERF_GUEST_MEDIATED_PMU
+	.capabilities = PERF_PMU_CAP_MEDIATED_VPMU,
+#endif
 	.event_init = core_event_init,
 	.add = core_add,
 	.del = core_del,
@@ -138,6 +148,30 @@ static int core_get_idle_probed(char *text, const struct kernel_param *param)
 static const struct kernel_param_ops core_idle_probed_ops = { .get = core_get_idle_probed };
 module_param_cb(idle_probed, &core_idle_probed_ops, NULL, 0400);
 MODULE_PARM_DESC(idle_probed, "the tracepoint cpu_idle has a probe");
+
+#ifdef CONFIG_PERF_GUEST_MEDIATED_PMU
+static void core_switch_guest(void *enter)
+{
+	if (enter)
+		perf_load_guest_context();
+	else
+		perf_put_guest_context();
+}
+
+static int core_set_guest(const char *text, const struct kernel_param *param)
+{
+	unsigned long enter;
+	unsigned int cpu;
+
+	if (sscanf(text, "%u %lu", &cpu, &enter) != 2)
+		return -EINVAL;
+	return smp_call_function_single(cpu, core_switch_guest, (void *)enter, 1);
+}
+
+static const struct kernel_param_ops core_guest_ops = { .set = core_set_guest };
+module_param_cb(guest, &core_guest_ops, NULL, 0200);
+MODULE_PARM_DESC(guest, "\"CPU 1\": a guest gets the PMU of the CPU; \"CPU 0\": it is left");
+#endif
 
 static void core_unprobe(void)
 {

@@ -84,6 +84,24 @@ TEST_CASE("compare counts mutexes and waits per CPU without the module, and one 
     CHECK(last["module"]["waits"] == 1.0);
 }
 
+TEST_CASE("compare does not show 0 where a probe sees none of the calls", "[module]") {
+    const std::string enabled = "/sys/kernel/debug/kprobes/enabled";
+    if (::access(enabled.c_str(), W_OK) != 0) SKIP("needs debugfs to switch probes off");
+    // To a probe that is off, calls look as if the compiler had inlined them.
+    std::ofstream(enabled) << 0;
+    const Outcome lines = run_tool("compare --json --sweeps 20");
+    const Outcome table = run_tool("compare --sweeps 20");
+    std::ofstream(enabled) << 1;
+    CAPTURE(lines.text);
+    REQUIRE(lines.status == 0);
+    const nlohmann::json last = json_lines(lines.text).back();
+    for (const char* backend : {"per-fd", "module"})
+        for (const char* cost : {"mutexes", "waits"})
+            CHECK(last[backend][cost].is_null());
+    CHECK(last["module"]["system-calls"] == 1.0);
+    CHECK_THAT(table.text, ContainsSubstring("Some costs are unknown: probes do not see"));
+}
+
 TEST_CASE("compare --numbers selects the numbers of CPUs", "[module]") {
     if (number_online() < 2) SKIP("needs two CPUs");
     const auto lines = compare("--sweeps 10 --numbers 2,1");

@@ -230,7 +230,13 @@ TEST_CASE_METHOD(Faults, "OPEN_SET without memory opens nothing, and the next on
     request.arg.flags = GENERATE(0U, PERF_METAGROUP_SET_FOLLOW);
     const auto counts = fail_each(
         "set", [&] { return FaultWorld(groups, 2); },
-        [&](const FaultWorld& world) { return request.open(world.meta); },
+        [&](const FaultWorld& world) {
+            const long got = request.open(world.meta);
+            // An event is the cause on some CPU, or memory that belongs to none.
+            const bool none = request.arg.failed == 2;
+            REQUIRE(none == (request.arg.failed_cpu == PERF_METAGROUP_NO_CPU));
+            return got;
+        },
         [&](const FaultWorld& world) {
             REQUIRE(request.arg.count == online_cpus().size());
             for (unsigned i = 0; i < request.arg.count; ++i)

@@ -276,3 +276,34 @@ TEST_CASE_METHOD(NeedsQuiet, "At most 64 meta-groups are quiet, and closing one 
     REQUIRE(another.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
     REQUIRE(quiet.front()->set_mode(PERF_METAGROUP_MODE_QUIET) == -EUSERS);
 }
+
+TEST_CASE_METHOD(NeedsQuiet,
+                 "Counts of an idle CPU that its stream has read are not shown as older") {
+    const NeedsStreams layer;
+    const MaxStreamPercent no_limit(100);
+    const IdleCpu idle;
+    perf_event_attr attr = core_or_skip(PERF_FORMAT_GROUP);
+    attr.config = kTestpmuInterrupts;
+    const EventGroup group = group_of(idle.cpu, {attr});
+    REQUIRE(idle.meta.attach(group) == 0);
+    // The stream itself is not quiet: it interrupts the CPU while that is idle.
+    REQUIRE(idle.meta.set_mode(0) == 0);
+    const RunningStream stream(idle.meta, std::chrono::milliseconds(1), kRingPage,
+                               PERF_METAGROUP_STREAM_OVERWRITE);
+    REQUIRE(idle.meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
+    std::uint64_t time = 0, count = 0;
+    unsigned again = 0;
+    repeat_for(
+        long_time(std::chrono::seconds(8)),
+        [&] {
+            const Frame now = idle.framed().frames.at(0);
+            if (now.record.status != PERF_METAGROUP_IDLE) return;
+            if (std::exchange(time, now.record.time) == time) {
+                REQUIRE(leader_count(now.payload) == count);
+                ++again;
+            }
+            count = leader_count(now.payload);
+        },
+        [&] { return again > 100; });
+    REQUIRE(again > 100);
+}

@@ -214,3 +214,21 @@ TEST_CASE_METHOD(NeedsSets, "Sets that follow share events again when their CPU 
     REQUIRE(one.member(last).users == 2);
     REQUIRE(two.member(last).users == 2);
 }
+
+TEST_CASE_METHOD(NeedsSets,
+                 "Events that exclude guests are shared while a virtual machine has the counters") {
+    perf_event_attr attr = core_or_skip(0);
+    attr.exclude_guest = 1;
+    if (!TestpmuGuest::available()) SKIP("this kernel gives no counters to virtual machines");
+    const int cpu = online_cpus().back();
+    const Meta first, second;
+    REQUIRE(open_set(first, {attr}) == 0);
+    const auto member = static_cast<unsigned>(online_cpus().size() - 1);
+    {
+        const TestpmuGuest guest(cpu);
+        REQUIRE(first.member(member).status == PERF_METAGROUP_OK);
+        REQUIRE(open_set(second, {attr}) == 0);
+    }
+    REQUIRE(first.member(member).users == 2);
+    REQUIRE(read_framed(second).frames.at(member).record.status == PERF_METAGROUP_OK);
+}

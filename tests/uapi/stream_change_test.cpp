@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
 // STREAM while members, CPUs and processes come and go.
+#include <sys/prctl.h>
+#include <time.h>
+
 #include "streams.hpp"
 #include "support/real_time.hpp"
 
@@ -262,6 +265,40 @@ TEST_CASE_METHOD(
     }
     const auto records = stream.ring(cpu).drain();
     REQUIRE(records.size() > 50);
+}
+
+TEST_CASE_METHOD(
+    NeedsStreamsAndQuiet,
+    "In quiet mode a CPU without a tick has samples when a task runs there, whenever it wakes",
+    "[isolated]") {
+    const MaxStreamPercent no_limit(100);
+    const auto tickless = listed_cpus("/sys/devices/system/cpu/nohz_full");
+    if (tickless.empty()) SKIP("no CPU is without a tick by nohz_full=");
+    const OnFirstCpu here;
+    const int cpu = tickless.front();
+    const auto [group, meta] = attached(open_group(cpu, kFull, 1));
+    REQUIRE(meta.set_mode(PERF_METAGROUP_MODE_QUIET) == 0);
+    RunningStream stream(meta, 500us, kRingPage, PERF_METAGROUP_STREAM_OVERWRITE);
+    const MappedRing& ring = stream.ring(cpu);
+    const std::uint64_t period = stream.period();
+    unsigned stopped = 0;
+    std::jthread([&] {
+        run_on(cpu);
+        ::prctl(PR_SET_TIMERSLACK, 1UL);
+        for (unsigned round = 0; round < 2000 && !stopped; ++round) {
+            // The first deadline finds the CPU idle, and soon afterwards it is not.
+            const std::uint64_t deadline = (monotonic_ns() / period + 1) * period;
+            const auto until = static_cast<long>(deadline + 20'000 + round % 100 * 1000);
+            const timespec time{.tv_sec = until / 1'000'000'000, .tv_nsec = until % 1'000'000'000};
+            ::clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, nullptr);
+            const std::uint64_t head = ring.head();
+            const std::uint64_t end = monotonic_ns() + 4'000'000'000;
+            while (ring.head() == head && monotonic_ns() < end) {
+            }
+            stopped += ring.head() == head;
+        }
+    }).join();
+    REQUIRE(stopped == 0);
 }
 
 TEST_CASE_METHOD(NeedsStreams,

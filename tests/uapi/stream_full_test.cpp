@@ -41,15 +41,21 @@ TEST_CASE_METHOD(NeedsStreams,
     const BusyCpu busy(cpu);
     RunningStream stream(meta, 2ms, kRingPage, PERF_METAGROUP_STREAM_OVERWRITE);
     const auto deadlines = [&] { return fdinfo(meta, "stream_deadlines"); };
-    std::uint64_t before = deadlines();
-    REQUIRE(wait_until([&] { return deadlines() > before; }));
-    {
-        // As long as a virtual CPU may be stopped by its host.
-        const TestpmuUpdateTime stopped(200'000);
-        before = deadlines();
-        REQUIRE(wait_until([&] { return deadlines() > before; }));
+    const auto next_deadlines = [&](std::uint64_t number) {
+        const std::uint64_t before = deadlines();
+        REQUIRE(wait_until([&] { return deadlines() >= before + number; }));
+    };
+    // The virtual CPU itself may stand still, but hardly each time.
+    bool soon = false;
+    for (int round = 0; round < 3 && !soon; ++round) {
+        next_deadlines(1);
+        {
+            // As long as a virtual CPU may be stopped by its host.
+            const TestpmuUpdateTime stopped(200'000);
+            next_deadlines(1);
+        }
+        // 2 s or more, if all of that time were charged.
+        soon = time_of([&] { next_deadlines(2); }) < 1s;
     }
-    before = deadlines();
-    // 2 s or more, if all of that time were charged.
-    REQUIRE(time_of([&] { REQUIRE(wait_until([&] { return deadlines() > before + 1; })); }) < 1s);
+    REQUIRE(soon);
 }

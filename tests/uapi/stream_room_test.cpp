@@ -56,20 +56,24 @@ TEST_CASE_METHOD(NeedsStreams,
     RunningStream stream(meta, kPeriod, kRingPage, flags);
     for (int i = 0; i < kMany; ++i)
         grows.add(dummy(), here.cpu);
-    const auto newest_samples = [&](const EventGroup& group) {
-        stream.stop();
-        auto& ring = stream.ring(here.cpu);
-        const auto records = flags ? ring.newest_first() : ring.drain();
-        return std::count_if(records.begin(), records.end(), sample_of(group));
-    };
-    if (flags)
-        std::this_thread::sleep_for(200ms);
-    else
-        for (int round = 0; round < 20; ++round)
-            any_within_50_ms(stream.ring(here.cpu), sample_of(other));
+    MappedRing& ring = stream.ring(here.cpu);
+    const auto deadlines = [&] { return fdinfo(meta, "stream_deadlines"); };
+    const std::uint64_t before = deadlines();
+    repeat_for(
+        1s,
+        [&] {
+            std::this_thread::sleep_for(50ms);
+            if (!flags) ring.drain();
+        },
+        [&] { return deadlines() > before + 100; });
     REQUIRE(meta.info().members == 2);
-    if (!flags) std::this_thread::sleep_for(20ms);
-    REQUIRE(newest_samples(other) > 0);
+    if (!flags) {
+        wait_for(ring, sample_of(other));
+        return;
+    }
+    stream.stop();
+    const auto records = ring.newest_first();
+    REQUIRE(std::any_of(records.begin(), records.end(), sample_of(other)));
 }
 
 TEST_CASE_METHOD(NeedsStreams,
