@@ -121,6 +121,12 @@ void CountLayout::place_lanes(const Aggregation& rows) {
         lane.cell = std::exchange(cells_, cells_ + lane.events);
         lane.place = rows.index_of(lane.cpu);
     }
+    sum_of_.resize(places_ * columns_.size());
+    for (const Lane& lane : lanes_) {
+        std::uint32_t* sum = &sum_of_[lane.place * columns_.size() + lane.column];
+        for (std::size_t event = 0; event < lane.events; ++event, ++sum)
+            if (*sum == 0) *sum = static_cast<std::uint32_t>(sums_++);
+    }
 }
 
 std::vector<std::size_t> CountLayout::lanes_of(std::span<const MetaGroup::Member> members) const {
@@ -134,9 +140,7 @@ std::vector<std::size_t> CountLayout::lanes_of(std::span<const MetaGroup::Member
 }
 
 Counts::Counts(std::shared_ptr<const CountLayout> layout)
-    : layout_(std::move(layout)),
-      cells_(layout_->cells()),
-      sums_(layout_->places() * layout_->columns().size()) {
+    : layout_(std::move(layout)), cells_(layout_->cells()), sums_(layout_->sums()) {
     clear();
 }
 
@@ -204,14 +208,14 @@ void Counts::add(std::size_t index, const Difference& difference, std::uint64_t 
 void Counts::add_up(std::uint64_t window) noexcept {
     std::ranges::fill(sums_, Count{});
     for (const CountLayout::Lane& lane : layout_->lanes()) {
-        Count* sum = &sums_[lane.place * columns().size() + lane.column];
-        for (std::size_t event = 0; event < lane.events; ++event, ++sum) {
+        for (std::size_t event = 0; event < lane.events; ++event) {
+            Count& sum = sums_[layout_->sum_of(lane.place, lane.column + event)];
             const Count& cell = cells_[lane.cell + event];
-            sum->add(cell);
+            sum.add(cell);
             if (cell.counted == 0)
-                sum->wall -= cell.wall;  // the mean covers only the others
+                sum.wall -= cell.wall;  // the mean covers only the others
             else if (cell.wall < window / 2)
-                ++sum->partial;
+                ++sum.partial;
         }
     }
 }

@@ -45,6 +45,15 @@ class Frames(unittest.TestCase):
         for name in names:
             self.assertGreater(len(frame[name].dropna()), 10)
 
+    def test_rates_of_a_group_are_those_of_its_own_samples(self):
+        frame = metagroup.sample("cpu-clock,page-faults", 0.5, period=5e-3, backend=BACKEND)
+        rates = metagroup.rates(frame)
+        for event in ("cpu-clock", "page-faults"):
+            counts = frame[event].dropna()
+            self.assertEqual(len(rates[event].dropna()),
+                             len(counts) - len(counts.index.get_level_values("cpu").unique()))
+        self.assertLess(rates["cpu-clock"].max() / 1e9, 1.1)
+
     def test_a_recording_is_read_and_plotted(self):
         with tempfile.TemporaryDirectory() as directory:
             path = os.path.join(directory, "perf.data")

@@ -195,6 +195,21 @@ TEST_CASE("A core has the labels of its die and socket as well", "[no-module]") 
     CHECK(cores.index_of(3) == cores.index_of(7));
 }
 
+TEST_CASE("A CPU whose topology is unknown has labels that say so", "[no-module]") {
+    TwoSockets machine;
+    for (const char* offline : {"cpu/cpu8/online", "cpu/cpu9/online"})
+        machine.sysfs.file(offline, "0");
+    const tool::Labels sockets({"socket"}, metagroup::CpuList::parse("0-9"), machine.sysfs.path());
+    REQUIRE(sockets.sets().size() == 3);
+    CHECK(text_of(sockets.sets()[sockets.index_of(8)]) == "socket=unknown");
+    CHECK(sockets.index_of(8) == sockets.index_of(9));
+    const tool::Labels cores({"cpu", "core"}, metagroup::CpuList::parse("0,8"),
+                             machine.sysfs.path());
+    CHECK(text_of(cores.sets()[cores.index_of(0)]) == "cpu=0,socket=0,die=0,core=0");
+    CHECK(text_of(cores.sets()[cores.index_of(8)]) ==
+          "cpu=8,socket=unknown,die=unknown,core=unknown");
+}
+
 TEST_CASE("Units are converted to base units if they have one", "[no-module]") {
     CHECK(tool::base_unit("ns").name == "seconds");
     CHECK(tool::base_unit("ns").factor == 1e-9);

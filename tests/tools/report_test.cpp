@@ -397,3 +397,25 @@ TEST_CASE("report needs little memory for a small file, whatever its header cont
     CHECK(outcome.status == kFailure);
     CHECK_THAT(outcome.text, ContainsSubstring(path) && ContainsSubstring("identifiers"));
 }
+
+TEST_CASE("report needs little memory for a recording of many groups on many CPUs", "[no-module]") {
+    constexpr std::uint64_t groups = 5000;
+    constexpr std::uint64_t cpus = 1000;
+    const metagroup::test::TempTree tree;
+    const std::string path = tree.path("recording");
+    metagroup::test::PerfDataBuilder file;
+    for (std::uint64_t i = 1; i <= groups; ++i)
+        file.event({i, i + groups});
+    for (std::uint64_t i = 1; i <= 2 * groups; ++i)
+        file.sample(i * 1000, static_cast<int>(i % cpus), {{i, (i - 1) % groups + 1}});
+    file.write(path);
+    const std::string report = "ulimit -v 300000; exec " METAGROUP_TOOL " report ";
+    for (const char* options : {"-j ", "-A -j "}) {
+        const Outcome outcome = run_program(report + options + path + " >/dev/null");
+        CAPTURE(options, outcome.text);
+        CHECK(outcome.status == 0);
+    }
+    const Outcome page = run_program(report + "--html " + tree.path("page.html ") + path);
+    CHECK(page.status == kFailure);
+    CHECK_THAT(page.text, ContainsSubstring("too many events on too many CPUs"));
+}

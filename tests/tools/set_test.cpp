@@ -95,6 +95,28 @@ TEST_CASE("A set is created, shown, joined and removed", "[module]") {
     tool_fails("set remove tool-set", {"no such set"});
 }
 
+TEST_CASE("Groups of the same events in a published set have separate rows", "[module]") {
+    need_names();
+    // duration_time is the cpu-clock of one CPU.
+    CHECK(tool_output("set create tool-same -e cpu-clock,duration_time,cpu-clock -C 0").empty());
+    const auto groups =
+        nlohmann::json::parse(tool_output("set show tool-same --json")).at("groups");
+    REQUIRE(groups.size() == 3);
+    for (const auto& group : groups) {
+        CHECK(group.at("events") == "cpu-clock");
+        CHECK(group.at("cpus") == "0");
+    }
+    CHECK_THAT(tool_output("set show tool-same"), ContainsSubstring("cpu-clock"));
+    std::size_t rows = 0;
+    for (const auto& line : json_lines(tool_output("stat --set tool-same -j --timeout 200ms"))) {
+        if (line.value("event", "") != "cpu-clock") continue;
+        ++rows;
+        CHECK(line.at("metric-value").get<double>() < 1.5);  // CPUs utilized
+    }
+    CHECK(rows == 3);
+    CHECK(tool_output("set remove tool-same").empty());
+}
+
 TEST_CASE("A published set is recorded", "[module]") {
     need_names();
     CHECK(tool_output("set create tool-record -e '{cpu-clock,page-faults}'").empty());

@@ -384,7 +384,8 @@ TEST_CASE("A reading is shown as the mean of its CPUs, and has no rate") {
         }
     };
     read(100, 41, 50);
-    read(200, 40, 60);
+    read(200, 44, 66);
+    read(300, 40, 60);
     counts.add_up();
     CHECK(counts.value(counts.at(0, 0), 0) == 50);
     CHECK_FALSE(counts.rate(counts.at(0, 0), 0));

@@ -117,6 +117,33 @@ TEST_CASE("The total covers all rows, and shows what they miss") {
     CHECK(total.whole() == 2);
 }
 
+TEST_CASE("Cores, caches and dies with the same number are of different sockets, dies and levels") {
+    // Two sockets of two dies of two cores. The cores of a die share a cache, on socket 1 of L2.
+    std::vector<metagroup::CpuPlace> machine;
+    for (int cpu = 0; cpu < 8; ++cpu)
+        machine.push_back({cpu / 4, cpu / 2 % 2, cpu % 2, 1 - cpu / 4, 3 - cpu / 4, cpu / 2 % 2});
+    const auto names = [&](AggrMode mode) {
+        const Aggregation rows(mode, CpuList::parse("0-7"), machine);
+        std::string all;
+        for (const metagroup::Place& place : rows.places())
+            all += place.name + ":" + place.cpus.to_string() + " ";
+        return all;
+    };
+    CHECK(names(AggrMode::core) ==
+          "S0-D0-C0:0 S0-D0-C1:1 S0-D1-C0:2 S0-D1-C1:3 "
+          "S1-D0-C0:4 S1-D0-C1:5 S1-D1-C0:6 S1-D1-C1:7 ");
+    CHECK(names(AggrMode::cache) ==
+          "S0-D0-L3-ID0:0-1 S0-D1-L3-ID1:2-3 S1-D0-L2-ID0:4-5 S1-D1-L2-ID1:6-7 ");
+    CHECK(names(AggrMode::die) == "S0-D0:0-1 S0-D1:2-3 S1-D0:4-5 S1-D1:6-7 ");
+    CHECK(names(AggrMode::socket) == "S0:0-3 S1:4-7 ");
+    CHECK(names(AggrMode::node) == "N0:4-7 N1:0-3 ");
+    machine[1].cache_level = 2;  // beside that of CPU 0, with the same number
+    machine[3].cache = 0;
+    CHECK(names(AggrMode::cache) ==
+          "S0-D0-L2-ID0:1 S0-D0-L3-ID0:0 S0-D1-L3-ID0:3 S0-D1-L3-ID1:2 "
+          "S1-D0-L2-ID0:4-5 S1-D1-L2-ID1:6-7 ");
+}
+
 TEST_CASE("CPUs with unknown topology, such as offline CPUs, have their own row") {
     const std::vector<metagroup::CpuPlace> sockets{{.socket = 0}, {}, {.socket = 1}};
     const Aggregation rows(AggrMode::socket, CpuList::parse("0-2"), sockets);

@@ -60,6 +60,7 @@ TEST_CASE("Huge times in a recording do not increase the number of intervals tha
     const Counts* interval = intervals.take();
     REQUIRE(interval != nullptr);
     CHECK(interval->at(0, 0).count == 10);
+    CHECK(intervals.taken_until() == UINT64_MAX / 2);
     CHECK(intervals.take() == nullptr);
 }
 

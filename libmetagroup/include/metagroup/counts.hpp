@@ -115,6 +115,11 @@ class METAGROUP_API CountLayout {
         std::span<const MetaGroup::Member> members) const;
     [[nodiscard]] std::size_t places() const noexcept { return places_; }
     [[nodiscard]] std::size_t cells() const noexcept { return cells_; }
+    /// The sum of a place and column among all sums; 0 if nothing counts the event there.
+    [[nodiscard]] std::size_t sum_of(std::size_t place, std::size_t column) const noexcept {
+        return sum_of_[place * columns_.size() + column];
+    }
+    [[nodiscard]] std::size_t sums() const noexcept { return sums_; }
 
   private:
     void place_lanes(const Aggregation& rows);
@@ -125,6 +130,8 @@ class METAGROUP_API CountLayout {
     std::vector<std::size_t> groups_;  // by lane
     std::size_t places_ = 0;
     std::size_t cells_ = 0;
+    std::vector<std::uint32_t> sum_of_;  // by place and column; most are 0 if there are many
+    std::size_t sums_ = 1;
 };
 
 /// The counts of all counters and their sums: one row per place, one column per event.
@@ -151,7 +158,7 @@ class METAGROUP_API Counts {
 
     /// The sum that add_up() computed. Not scaled to its unit: see Column::scale.
     [[nodiscard]] const Count& at(std::size_t place, std::size_t column) const noexcept {
-        return sums_[place * columns().size() + column];
+        return sums_[layout_->sum_of(place, column)];
     }
     /// The sum over all places.
     [[nodiscard]] Count total(std::size_t column) const noexcept;
@@ -180,7 +187,7 @@ class METAGROUP_API Counts {
     friend class Runs;
     std::shared_ptr<const CountLayout> layout_;
     std::vector<Count> cells_;  // by counter
-    std::vector<Count> sums_;   // by place and column
+    std::vector<Count> sums_;   // as in the layout; the first is empty
 };
 
 /// The mean of several runs and its standard error.
@@ -205,7 +212,7 @@ class METAGROUP_API Runs {
 
   private:
     Mean seconds_;
-    std::vector<Mean> values_;  // by place and column
+    std::vector<Mean> values_;  // of the sums
     std::optional<Counts> counts_;
 };
 

@@ -61,19 +61,6 @@ std::shared_ptr<const CountLayout> layout_of(const Recording& recording, const E
     return std::make_shared<CountLayout>(columns_of(recording, extent), std::move(lanes), rows);
 }
 
-// One row, with a lane for each group.
-std::shared_ptr<const CountLayout> layout_of_sample(const CountLayout& whole,
-                                                    const Extent& extent) {
-    std::vector<CountLayout::Lane> lanes;
-    std::size_t column = 0;
-    for (const auto& [leader, events] : extent.groups) {
-        lanes.push_back({0, column, events.size()});
-        column += events.size();
-    }
-    return std::make_shared<CountLayout>(whole.columns(), std::move(lanes),
-                                         Aggregation(AggrMode::all, metagroup::CpuList({0})));
-}
-
 // The CPUs that a figure of a place lacks.
 struct Lack {
     std::uint32_t least = UINT32_MAX;  // in any step
@@ -110,7 +97,25 @@ std::vector<Figure> figures_of(const std::vector<Column>& columns, const Metrics
     return figures;
 }
 
+// One row of one group.
+std::shared_ptr<const CountLayout> layout_of_sample(const std::vector<Column>& columns) {
+    return std::make_shared<CountLayout>(
+        columns, std::vector<CountLayout::Lane>{{.cpu = 0, .events = columns.size()}},
+        Aggregation(AggrMode::all, metagroup::CpuList({0})));
+}
+
 }  // namespace
+
+Analysis::Group::Group(const std::vector<Column>& columns, std::size_t first,
+                       const std::vector<Figure>& all)
+    : counts(layout_of_sample(columns)), metrics(columns) {
+    for (Figure& figure : figures_of(columns, metrics)) {
+        const auto found = std::ranges::lower_bound(
+            all, std::pair(figure.ratio, first + figure.column), {},
+            [](const Figure& one) { return std::pair(one.ratio, one.column); });
+        figures.emplace_back(static_cast<std::size_t>(found - all.begin()), std::move(figure));
+    }
+}
 
 std::vector<double> Distribution::quantiles() const {
     std::vector<double> found;
@@ -162,26 +167,28 @@ Analysis::Analysis(Recording& recording, Extent extent, const Aggregation& rows,
       metrics_(layout_->columns()),
       figures_(figures_of(layout_->columns(), metrics_)),
       whole_(layout_),
-      accumulator_(layout_->lanes().size()),
-      sample_(layout_of_sample(*layout_, extent_)) {
+      accumulator_(layout_->lanes().size()) {
     recording_.rewind();
     if (interval)
         intervals_.emplace(layout_, nominal(extent_.first), *interval,
                            std::max(nominal(extent_.last), nominal(extent_.first) + 1));
     std::size_t lane = 0;
-    std::size_t group = 0;
+    std::size_t column = 0;
     for (const auto& [leader, events] : extent_.groups) {
         for (const int cpu : cpus_of(recording, extent_, leader)) {
             const auto known = extent_.lanes.find({leader, cpu});
             if (known != extent_.lanes.end()) {
-                counters_[{leader, cpu}] = {lane, known->second.last, group};
+                counters_[{leader, cpu}] = {lane, known->second.last, groups_.size()};
                 if (intervals_) intervals_->begin(lane, known->second.first);
             } else if (intervals_) {
                 intervals_->finish(lane);
             }
             ++lane;
         }
-        ++group;
+        const auto begin = columns().begin() + static_cast<std::ptrdiff_t>(column);
+        groups_.emplace_back(std::vector(begin, begin + static_cast<std::ptrdiff_t>(events.size())),
+                             column, figures_);
+        column += events.size();
     }
 }
 
@@ -267,13 +274,14 @@ void Analysis::add_sample(const RecordedEntry& entry) {
 void Analysis::add_figures(const Counter& counter, std::size_t place,
                            const metagroup::Difference& difference) {
     constexpr double largest = 1e15;
-    sample_.clear();
-    sample_.add(counter.group, difference);
-    sample_.add_up();
-    for (std::size_t i = 0; i < figures_.size(); ++i) {
-        const auto metric = figures_[i].of(metrics_, sample_, 0);
+    Group& group = groups_[counter.group];
+    group.counts.clear();
+    group.counts.add(0, difference);
+    group.counts.add_up();
+    for (const auto& [index, figure] : group.figures) {
+        const auto metric = figure.of(group.metrics, group.counts, 0);
         if (!metric || !(metric->value >= 0)) continue;
-        histograms_[{place, i}].add(
+        histograms_[{place, index}].add(
             static_cast<std::uint64_t>(std::llround(std::min(metric->value, largest) * kFactor)));
     }
 }
@@ -345,14 +353,15 @@ Timeline::Timeline(Recording& recording, const Extent& extent, const Aggregation
     : rows_(rows), figures_(std::move(figures)) {
     // Whole periods, so that all steps have the same number of samples. Without periods, long
     // enough for each CPU to have several samples per step, so that sums include all CPUs.
+    // No more than a few values per sample either way.
     constexpr std::uint64_t some = 4;
     const std::uint64_t unit = recording.period_ns().value_or(1);
     std::set<std::size_t> groups;
     for (const metagroup::RecordedEvent& event : recording.events())
         if ((event.attr.sample_type & PERF_SAMPLE_READ) != 0) groups.insert(event.leader);
-    if (!recording.period_ns())
-        most = std::clamp<std::uint64_t>(
-            extent.samples / (some * groups.size() * extent.cpus.size()), 1, most);
+    const std::uint64_t samples =
+        recording.period_ns() ? some * extent.samples : extent.samples / some;
+    most = std::clamp<std::uint64_t>(samples / (groups.size() * extent.cpus.size()), 1, most);
     const std::uint64_t time =
         std::max<std::uint64_t>((extent.last / unit - extent.first / unit) * unit, 1);
     const std::uint64_t interval = (time / most / unit + 1) * unit;

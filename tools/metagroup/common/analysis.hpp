@@ -103,7 +103,17 @@ class Analysis {
     struct Counter {
         std::size_t lane = 0;
         std::uint64_t last = 0;  // ns, of the samples
-        std::size_t group = 0;   // lane of sample_
+        std::size_t group = 0;
+    };
+    // The counts of a group since its previous sample on a CPU.
+    struct Group {
+        // Its columns, of which `first` is the number of the first, and all figures.
+        Group(const std::vector<Column>& columns, std::size_t first,
+              const std::vector<Figure>& all);
+
+        Counts counts;
+        Metrics metrics;
+        std::vector<std::pair<std::size_t, Figure>> figures{};  // by index among all figures
     };
     struct Span {
         std::uint64_t first = UINT64_MAX;
@@ -144,7 +154,7 @@ class Analysis {
     Accumulator accumulator_;
     std::optional<Intervals> intervals_;
     std::map<std::pair<std::size_t, int>, Counter> counters_;  // as Extent::lanes
-    Counts sample_;                      // of one group, since its previous sample on a CPU
+    std::vector<Group> groups_;
     std::vector<std::uint64_t> values_;  // of one sample
     std::vector<std::uint64_t> ids_;
     std::map<std::uint64_t, Span> deadlines_;  // incomplete ones

@@ -269,7 +269,11 @@ std::string table(const std::vector<Row>& rows, const CountOutput& format) {
 }
 
 void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
+    constexpr std::size_t values = 500'000;  // two megabytes
     const Aggregation cpus(AggrMode::cpu, replay.extent().cpus);
+    if (cpus.places().size() * choice.over_time().size() > values)
+        throw std::invalid_argument(
+            "--plot and --html: too many events on too many CPUs; choose some with --figure");
     const auto timeline = [&](std::uint64_t most) {
         return Timeline(replay.recording(), replay.extent(), cpus, choice.over_time(), most);
     };
@@ -282,7 +286,6 @@ void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
             Output(options.plot).write(svg);
     }
     if (options.html.empty()) return;
-    constexpr std::size_t values = 500'000;  // two megabytes
     const std::size_t steps = values / (cpus.places().size() * choice.over_time().size());
     const std::size_t most = std::clamp<std::size_t>(steps, 400, 20'000);
     Output(options.html).write(page_of(timeline(most), options.recording.file));
