@@ -169,6 +169,16 @@ class Recordings(unittest.TestCase):
         self.assertTrue(by_cpu.isna().loc[("CPU1", "event 1"), ["count", "value", "rate"]].all())
         self.assertEqual(by_cpu.loc[("CPU0", "event 1"), "count"], 8)
 
+    def test_a_cpu_whose_count_is_known_for_a_short_time_is_not_counted(self):
+        file = File([[1, 2]])
+        for tick in range(1, 12):
+            for cpu in range(2 if tick < 5 else 1):
+                file.sample(tick * 1_000_000, cpu, {1 + cpu: tick})
+        file.write(self.path)
+        totals = metagroup.totals(metagroup.read(self.path)).loc["event 0"]
+        self.assertEqual((totals["count"], totals["counted"], totals["counters"]), (13, 1, 2))
+        self.assertEqual(self.report()["event 0"]["counters-missing"], 1)
+
     def test_sums_are_of_the_places_of_the_recorded_machine(self):
         file = File([[1, 2, 3]])
         for tick in range(10):
