@@ -147,7 +147,10 @@ TEST_CASE("A row of metrics shows how many CPUs it lacks", "[no-module]") {
         columns, std::vector<tool::CountLayout::Lane>{{0, 0, 2}, {1, 0, 2}, {2, 0, 2}}, rows));
     const tool::Metrics metrics(columns);
     const std::array<std::uint64_t, 2> some{100, 200};
+    const std::array<std::uint64_t, 2> cycles{100, metagroup::Difference::unknown};
     counts.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = some});
+    for (const std::size_t cpu : {1U, 2U})
+        counts.add(cpu, {.to = 1, .enabled = 1, .running = 1, .counts = cycles});
     counts.add_up();
     const auto line = [&](bool json, std::optional<std::string> separator) {
         const metagroup::test::TempTree tree;

@@ -110,7 +110,7 @@ TEST_CASE("The number of CPUs of a row excludes those that did not count", "[no-
     tool::Counts counts(std::make_shared<tool::CountLayout>(
         columns, std::vector<tool::CountLayout::Lane>{{0, 0, 1}, {1, 0, 1}, {2, 0, 1}}, rows));
     const std::array<std::uint64_t, 1> some{100};
-    counts.add(1, {.to = kLength, .enabled = kLength, .running = kLength, .counts = some});
+    counts.add(1, {.to = kLength, .enabled = kLength, .running = kLength / 2, .counts = some});
     counts.add_up(kLength);
     const auto lines = [&](const tool::CountOutput& format) {
         return split(
@@ -118,7 +118,7 @@ TEST_CASE("The number of CPUs of a row excludes those that did not count", "[no-
             '\n');
     };
     const auto csv = lines(kFormats[1]);
-    CHECK(csv.at(0) == "1.000000000,S0,1,100,,a,1000000000,100.00,100.000,/sec,0,1");
+    CHECK(csv.at(0) == "1.000000000,S0,1,100,,a,500000000,50.00,100.000,/sec,0,1");
     CHECK(csv.at(1) == "1.000000000,S1,0,<not counted>,,a,0,0.00,,,0,1");
     const auto json = lines(kFormats[2]);
     CHECK(nlohmann::json::parse(json.at(0)).at("counters") == 1);
@@ -165,4 +165,17 @@ TEST_CASE("The deviation of a mean is a percentage in each format", "[no-module]
     const auto line = json_lines(shown(kFormats[2], rows, counts, show)).at(0);
     CHECK(line.at("counter-value") == 200);
     CHECK(line.at("variance") == 50);
+}
+
+TEST_CASE("In text, rates have a prefix for each factor of 1000", "[no-module]") {
+    const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0}));
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        std::vector<tool::Column>{{.event = "a"}, {.event = "b"}},
+        std::vector<tool::CountLayout::Lane>{{0, 0, 2}}, rows));
+    const std::array<std::uint64_t, 2> some{999, 1'010'000};
+    counts.add(0, {.to = kLength, .enabled = kLength, .running = kLength, .counts = some});
+    counts.add_up(kLength);
+    CHECK_THAT(
+        shown(kFormats[0], rows, counts, [&](tool::Report& report) { report.interval(1, counts); }),
+        ContainsSubstring(" 999.000 /sec\n") && ContainsSubstring(" 1.010 M/sec\n"));
 }
