@@ -76,6 +76,13 @@ class Recordings(unittest.TestCase):
         self.assertTrue(frame.index.is_monotonic_increasing)
         self.assertEqual(frame["event 0"].tolist(), [i // 2 for i in range(400)])
 
+    def test_of_two_samples_at_the_same_time_the_later_is_kept(self):
+        file = File([[1]])
+        for count in (5, 7):
+            file.sample(1000, 0, {1: count})
+        file.write(self.path)
+        self.assertEqual(metagroup.read(self.path)["event 0"].tolist(), [7])
+
     def test_groups_without_common_times_have_separate_rates(self):
         file = File([[1], [11]], [[2], [12]])
         for tick in range(1, 100):
@@ -169,6 +176,16 @@ class Recordings(unittest.TestCase):
         self.assertTrue(by_cpu.isna().loc[("CPU1", "event 1"), ["count", "value", "rate"]].all())
         self.assertEqual(by_cpu.loc[("CPU0", "event 1"), "count"], 8)
 
+    def test_a_cpu_whose_count_is_known_for_a_short_time_is_not_counted(self):
+        file = File([[1, 2]])
+        for tick in range(1, 12):
+            for cpu in range(2 if tick < 5 else 1):
+                file.sample(tick * 1_000_000, cpu, {1 + cpu: tick})
+        file.write(self.path)
+        totals = metagroup.totals(metagroup.read(self.path)).loc["event 0"]
+        self.assertEqual((totals["count"], totals["counted"], totals["counters"]), (13, 1, 2))
+        self.assertEqual(self.report()["event 0"]["counters-missing"], 1)
+
     def test_sums_are_of_the_places_of_the_recorded_machine(self):
         file = File([[1, 2, 3]])
         for tick in range(10):
@@ -185,7 +202,9 @@ class Recordings(unittest.TestCase):
         self.assertEqual(by_core["counted"].to_dict(),
                          {"S0-D0-C0": 1, "S1-D0-C1": 1, "S1-D0-C2": 0})
         self.assertTrue(by_core.loc["S1-D0-C2", ["count", "value", "rate"]].isna().all())
-        for interval in metagroup.totals(frame, interval=3e-9).itertuples():
+        intervals = metagroup.totals(frame, interval=3e-9)
+        self.assertEqual(intervals.index.get_level_values("time").tolist(), [1003, 1006, 1009])
+        for interval in intervals.itertuples():
             self.assertEqual((interval.counted, interval.counters), (2, 3))
         whole = metagroup.totals(frame)
         self.assertEqual(whole["count"].tolist(), [2 * count])

@@ -147,7 +147,10 @@ TEST_CASE("A row of metrics shows how many CPUs it lacks", "[no-module]") {
         columns, std::vector<tool::CountLayout::Lane>{{0, 0, 2}, {1, 0, 2}, {2, 0, 2}}, rows));
     const tool::Metrics metrics(columns);
     const std::array<std::uint64_t, 2> some{100, 200};
+    const std::array<std::uint64_t, 2> cycles{100, metagroup::Difference::unknown};
     counts.add(0, {.to = 1, .enabled = 1, .running = 1, .counts = some});
+    for (const std::size_t cpu : {1U, 2U})
+        counts.add(cpu, {.to = 1, .enabled = 1, .running = 1, .counts = cycles});
     counts.add_up();
     const auto line = [&](bool json, std::optional<std::string> separator) {
         const metagroup::test::TempTree tree;
@@ -199,6 +202,36 @@ TEST_CASE("The time in a metric is wall time, even if a cgroup ran for a part of
     const tool::Metrics metrics(
         columns, {{0, std::move(expression), {std::size_t{0}, std::nullopt}, 1, "CPUs"}});
     CHECK(metrics.of(counts, 0, 0)->value == Catch::Approx(0.2));
+}
+
+TEST_CASE("A metric has its scale, and the number of CPUs that counted its event", "[no-module]") {
+    const std::vector<tool::Column> columns{{.event = "cycles"}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        columns, std::vector<tool::CountLayout::Lane>{{0, 0, 1}, {1, 0, 1}, {2, 0, 1}},
+        tool::Aggregation(tool::AggrMode::all, metagroup::CpuList({0, 1, 2}))));
+    const std::array<std::uint64_t, 1> some{300};
+    for (const std::size_t cpu : {0U, 1U})
+        counts.add(cpu, {.to = 1, .enabled = 1, .running = 1, .counts = some});
+    counts.add_up();
+    MetricExpression expression("cycles / source_count(cycles)");
+    REQUIRE(expression.variables().size() == 2);
+    const tool::Metrics metrics(
+        columns, {{0, std::move(expression), {std::size_t{0}, std::size_t{0}}, 100, "%"}});
+    CHECK(metrics.of(counts, 0, 0)->value == 30'000);
+}
+
+TEST_CASE("A ratio of misses is a percentage", "[no-module]") {
+    const std::vector<tool::Column> columns{{.event = "branches"}, {.event = "branch-misses"}};
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        columns, std::vector<tool::CountLayout::Lane>{{0, 0, 2}},
+        tool::Aggregation(tool::AggrMode::all, metagroup::CpuList({0}))));
+    const std::array<std::uint64_t, 2> some{200, 10};
+    counts.add(0, {.to = 1, .counts = some});
+    counts.add_up();
+    const auto metric = tool::Metrics(columns).of(counts, 0, 1);
+    REQUIRE(metric);
+    CHECK(metric->percent);
+    CHECK(metric->value == 5);
 }
 
 TEST_CASE("stat -v prints how long each event was counted") {

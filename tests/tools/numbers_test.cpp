@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Numbers at their limits, in all output formats of counts.
+#include <functional>
+
 #include "common/count_report.hpp"
 #include "common/counts.hpp"
 #include "program.hpp"
@@ -64,6 +66,18 @@ class Numbers {
     const tool::Metrics metrics_{counts.columns()};
 };
 
+// Makes a report of these counts.
+std::string shown(const tool::CountOutput& format, const tool::Aggregation& rows,
+                  const tool::Counts& counts, const std::function<void(tool::Report&)>& show,
+                  const std::string& cgroup = "") {
+    const metagroup::test::TempTree tree;
+    tool::Output output(tree.path("output"));
+    const tool::Metrics metrics(counts.columns());
+    show(*format.make_report(output,
+                             {rows, counts.columns(), metrics, "", cgroup, "module", "groups"}));
+    return contents_of(tree.path("output"));
+}
+
 const std::vector<tool::CountOutput> kFormats{{}, {.separator = ","}, {.json = true}};
 
 }  // namespace
@@ -96,18 +110,15 @@ TEST_CASE("The number of CPUs of a row excludes those that did not count", "[no-
     tool::Counts counts(std::make_shared<tool::CountLayout>(
         columns, std::vector<tool::CountLayout::Lane>{{0, 0, 1}, {1, 0, 1}, {2, 0, 1}}, rows));
     const std::array<std::uint64_t, 1> some{100};
-    counts.add(1, {.to = kLength, .enabled = kLength, .running = kLength, .counts = some});
+    counts.add(1, {.to = kLength, .enabled = kLength, .running = kLength / 2, .counts = some});
     counts.add_up(kLength);
-    const tool::Metrics metrics(columns);
     const auto lines = [&](const tool::CountOutput& format) {
-        const metagroup::test::TempTree tree;
-        tool::Output output(tree.path("output"));
-        format.make_report(output, {rows, columns, metrics, "", "", "module", "groups"})
-            ->interval(1, counts);
-        return split(contents_of(tree.path("output")), '\n');
+        return split(
+            shown(format, rows, counts, [&](tool::Report& report) { report.interval(1, counts); }),
+            '\n');
     };
     const auto csv = lines(kFormats[1]);
-    CHECK(csv.at(0) == "1.000000000,S0,1,100,,a,1000000000,100.00,100.000,/sec,0,1");
+    CHECK(csv.at(0) == "1.000000000,S0,1,100,,a,500000000,50.00,100.000,/sec,0,1");
     CHECK(csv.at(1) == "1.000000000,S1,0,<not counted>,,a,0,0.00,,,0,1");
     const auto json = lines(kFormats[2]);
     CHECK(nlohmann::json::parse(json.at(0)).at("counters") == 1);
@@ -117,4 +128,54 @@ TEST_CASE("The number of CPUs of a row excludes those that did not count", "[no-
     CHECK_THAT(text.at(1), Catch::Matchers::EndsWith("(1 of 2 CPUs)"));
     CHECK_THAT(text.at(1), ContainsSubstring(" S0             1 "));
     CHECK_THAT(text.at(2), ContainsSubstring(" S1             0 "));
+}
+
+TEST_CASE("The count of a cgroup that did not run is not shown as 0, as in perf", "[no-module]") {
+    const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0}));
+    tool::Counts counts(
+        std::make_shared<tool::CountLayout>(std::vector<tool::Column>{{.event = "a"}},
+                                            std::vector<tool::CountLayout::Lane>{{0, 0, 1}}, rows));
+    const std::array<std::uint64_t, 1> none{0};
+    counts.add(0, {.to = kLength, .counts = none});
+    counts.add_up(kLength);
+    const auto show = [&](tool::Report& report) { report.interval(1, counts); };
+    for (const tool::CountOutput& format : kFormats) {
+        CHECK_THAT(shown(format, rows, counts, show, "/idle"), ContainsSubstring("<not counted>"));
+        CHECK_THAT(shown(format, rows, counts, show), !ContainsSubstring("<not counted>"));
+    }
+}
+
+TEST_CASE("The deviation of a mean is a percentage in each format", "[no-module]") {
+    const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0}));
+    tool::Counts counts(
+        std::make_shared<tool::CountLayout>(std::vector<tool::Column>{{.event = "a"}},
+                                            std::vector<tool::CountLayout::Lane>{{0, 0, 1}}, rows));
+    tool::Runs runs;
+    for (const std::uint64_t count : {100U, 300U}) {
+        counts.clear();
+        const std::array<std::uint64_t, 1> counted{count};
+        counts.add(0, {.to = kLength, .enabled = kLength, .running = kLength, .counts = counted});
+        counts.add_up(kLength);
+        runs.add(1, counts);
+    }
+    const auto show = [&](tool::Report& report) { report.whole(runs.seconds(), runs.counts()); };
+    CHECK_THAT(shown(kFormats[0], rows, counts, show), ContainsSubstring("( +- 50.00 % )"));
+    CHECK_THAT(shown(kFormats[1], rows, counts, show),
+               Catch::Matchers::StartsWith("200,,a,50.00%,1000000000,"));
+    const auto line = json_lines(shown(kFormats[2], rows, counts, show)).at(0);
+    CHECK(line.at("counter-value") == 200);
+    CHECK(line.at("variance") == 50);
+}
+
+TEST_CASE("In text, rates have a prefix for each factor of 1000", "[no-module]") {
+    const tool::Aggregation rows(tool::AggrMode::all, metagroup::CpuList({0}));
+    tool::Counts counts(std::make_shared<tool::CountLayout>(
+        std::vector<tool::Column>{{.event = "a"}, {.event = "b"}},
+        std::vector<tool::CountLayout::Lane>{{0, 0, 2}}, rows));
+    const std::array<std::uint64_t, 2> some{999, 1'010'000};
+    counts.add(0, {.to = kLength, .enabled = kLength, .running = kLength, .counts = some});
+    counts.add_up(kLength);
+    CHECK_THAT(
+        shown(kFormats[0], rows, counts, [&](tool::Report& report) { report.interval(1, counts); }),
+        ContainsSubstring(" 999.000 /sec\n") && ContainsSubstring(" 1.010 M/sec\n"));
 }
