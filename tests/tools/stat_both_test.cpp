@@ -140,7 +140,8 @@ TEST_CASE("The intervals of stat and perf stat have the same counts", "[no-modul
 }
 
 TEST_CASE("The means of stat -r and perf stat -r are the same", "[no-module]") {
-    Both("-r 3 ", "", 0, 1, "sleep 0.4").compare(0.25);
+    // Short runs, which do not begin together: a sum in place of a mean differs by 200 %.
+    Both("-r 3 ", "", 0, 1, "sleep 0.4").compare(0.6);
 }
 
 TEST_CASE("stat -D and perf stat -D exclude the same time", "[no-module]") {
