@@ -3,8 +3,10 @@
 #include "metrics_page.hpp"
 #include "export/exposition.hpp"
 #include "export/scrape.hpp"
+#include "exporter.hpp"
 #include "http.hpp"
 #include "program.hpp"
+#include "support/testpmu.hpp"
 
 using tool::Exposition;
 using tool::Format;
@@ -55,12 +57,22 @@ TEST_CASE("Counts above 2^53 are exact in both formats", "[no-module]") {
 TEST_CASE("Times above 2^53 ns are exact in both formats", "[no-module]") {
     const Format format = GENERATE(Format::text, Format::open_metrics);
     const MetricsPage page = page_of(
-        {{"clock", {.unit = "seconds", .factor = 1e-9, .counters = {{0, counted(kLarge)}}}}},
+        {{"clock", {.unit = "seconds", .factor = 1e-9, .counters = {{0, counted(UINT64_MAX)}}}}},
         format);
     for (const char* name :
          {"metagroup_event_seconds_total", "metagroup_event_enabled_seconds_total",
           "metagroup_event_running_seconds_total"})
-        CHECK(page.at(name + std::string(R"({event="clock"})")).value == "9007199.254740993");
+        CHECK(page.at(name + std::string(R"({event="clock"})")).value == "18446744073.709551615");
+}
+
+// The events count the same on two counters, which start one after the other.
+TEST_CASE("An event with a scale is exported in its unit", "[machine]") {
+    if (!metagroup::test::testpmu_event(0)) SKIP("metagroup_testpmu is not loaded");
+    const Exporter exporter("{metagroup_test/energy/,metagroup_test/config=0,name=ns/}");
+    const Samples samples = exporter.scrape();
+    CHECK(samples.at(R"(metagroup_event_joules_total{event="metagroup_test/energy/",cpu="0"})") ==
+          Approx(samples.at(R"(metagroup_events_total{event="ns",cpu="0"})") * 0x1p-32)
+              .epsilon(0.01));
 }
 
 TEST_CASE("A count that becomes an estimate does not decrease", "[no-module]") {
