@@ -7,7 +7,6 @@
  * task. Interrupts in idle are not counted: two reads of an idle CPU are equal. With
  * CORE_INTERRUPTS they are: each update of the count adds the time since the last one.
  */
-#include <linux/delay.h>
 #include <linux/errno.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -57,7 +56,7 @@ static void core_update(struct perf_event *event)
 	const struct core_busy *busy = this_cpu_ptr(&core_busy);
 	unsigned int us = READ_ONCE(update_us);
 	u64 now = busy->total;
-	u64 passed, count;
+	u64 passed, count, end;
 
 	if (event->attr.config == CORE_INTERRUPTS)
 		now = ktime_get_ns();
@@ -70,7 +69,9 @@ static void core_update(struct perf_event *event)
 	}
 	/* A concurrent write by another CPU is lost. */
 	count = local64_read(&event->count);
-	udelay(us);
+	/* udelay() ends too early if it was calibrated while the host was busy. */
+	for (end = ktime_get_ns() + us * NSEC_PER_USEC; ktime_get_ns() < end;)
+		cpu_relax();
 	local64_set(&event->count, count + passed);
 }
 
