@@ -57,6 +57,13 @@ TEST_CASE("Options after the name of a command belong to the command") {
         CHECK_THAT(tool_output(words), ContainsSubstring("-a,--json,-I,x,"));
 }
 
+TEST_CASE("Words of a command in brackets are passed unchanged") {
+    for (const char* words : {"stat -e dummy -o /dev/null printf '%s;' '[a,b]' '[]' '' = '{}'",
+                              "stat -e dummy -o /dev/null -- printf '%s;' '[a,b]' '[]' '' = '{}'",
+                              "record -e dummy -o /dev/null printf '%s;' '[a,b]' '[]' '' = '{}'"})
+        CHECK_THAT(tool_output(words), ContainsSubstring("[a,b];[];;=;{};"));
+}
+
 TEST_CASE("An option without its value, or given twice, is named") {
     for (const char* words : {"stat -e", "stat -C", "record -o"})
         tool_fails(words, {"metagroup: --", " needs a value; see --help"});

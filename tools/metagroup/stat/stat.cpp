@@ -89,9 +89,8 @@ void StatOptions::add_to(CLI::App& app) {
     replay.excludes(
         add_duration(app, "-D,--delay", delay, 1ms, 10us, "wait TIME after starting the command"));
     CLI::Option* run =
-        app.add_option("command", command,
-                       "count while this command runs; counts all tasks, not only the command")
-            ->type_name("COMMAND");
+        add_command(app, command,
+                    "count while this command runs; counts all tasks, not only the command");
     replay.excludes(run);
     replay.excludes(add_count(app, "-r,--repeat", repeat,
                               "run the command N times and print mean and deviation")
