@@ -173,6 +173,18 @@ TEST_CASE("A closed standard output makes the command fail, even if a file is op
         check_failure(METAGROUP_TOOL " " + arguments + " >&-", "Bad file descriptor");
 }
 
+TEST_CASE("A command that counts nothing does not truncate its output file", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    const std::string file = tree.path("results");
+    std::ofstream(file) << "earlier results";
+    for (const char* words : {"stat -e no-such-event -o ", "stat --replay /nonexistent -o ",
+                              "report /nonexistent -o ", "compare -e '{cpu-clock}' -o "}) {
+        CAPTURE(words);
+        CHECK(run_tool(words + file).status == kFailure);
+        CHECK(contents_of(file) == "earlier results");
+    }
+}
+
 TEST_CASE("compare fails on a full disk and on a closed standard output", "[module]") {
     check_failure(METAGROUP_TOOL " compare --sweeps 10 >/dev/full", "No space left");
     check_failure(METAGROUP_TOOL " compare --sweeps 10 -j >&-", "Bad file descriptor");
