@@ -153,9 +153,19 @@ void Accumulator::add(Counts& counts, const SnapshotView& snapshot, std::uint64_
     }
 }
 
+namespace {
+
+// Memory use must not depend on numbers in a file, or on an event that is never on the PMU.
+constexpr std::uint64_t most_intervals = 10'000;
+constexpr std::size_t most_cells = 1U << 21;  // of open intervals: 150 MB
+
+}  // namespace
+
 Intervals::Intervals(std::shared_ptr<const CountLayout> layout, std::uint64_t begin,
                      std::uint64_t length, std::uint64_t end)
     : layout_(std::move(layout)),
+      most_(std::clamp<std::uint64_t>(most_cells / (layout_->cells() + layout_->sums()), 1,
+                                      most_intervals)),
       begin_(begin),
       length_(length),
       end_(end),
@@ -176,17 +186,15 @@ Counts& Intervals::at(std::uint64_t index) {
 }
 
 void Intervals::add(std::size_t lane, const Difference& difference) {
-    // A longer gap is neither divided nor waited for: memory use must not depend on numbers in a
-    // file, or on an event that is never on the PMU.
-    constexpr std::uint64_t most = 10'000;
+    // A longer gap is neither divided nor waited for.
     const bool waits =
         difference.counts.empty() && (difference.enabled > 0 || difference.from < difference.since);
-    const std::uint64_t oldest = difference.to - std::min(difference.to, most * length_);
+    const std::uint64_t oldest = difference.to - std::min(difference.to, most_ * length_);
     seen_[lane] = waits ? std::max(difference.from, oldest) : difference.to;
     const std::uint64_t last = index_of(difference.to);
     if (last < next_) return;
     const std::uint64_t first = std::max(index_of(difference.from + 1), next_);
-    if (last - first > most) return at(last).add(lane, difference);
+    if (last - first > most_) return at(last).add(lane, difference);
     for (std::uint64_t index = first; index <= last; ++index) {
         const std::uint64_t begins = begin_ + index * length_;
         const bool to_end = begins + length_ >= end_;

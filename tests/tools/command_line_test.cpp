@@ -57,6 +57,13 @@ TEST_CASE("Options after the name of a command belong to the command") {
         CHECK_THAT(tool_output(words), ContainsSubstring("-a,--json,-I,x,"));
 }
 
+TEST_CASE("Words of a command in brackets are passed unchanged") {
+    for (const char* words : {"stat -e dummy -o /dev/null printf '%s;' '[a,b]' '[]' '' = '{}'",
+                              "stat -e dummy -o /dev/null -- printf '%s;' '[a,b]' '[]' '' = '{}'",
+                              "record -e dummy -o /dev/null printf '%s;' '[a,b]' '[]' '' = '{}'"})
+        CHECK_THAT(tool_output(words), ContainsSubstring("[a,b];[];;=;{};"));
+}
+
 TEST_CASE("An option without its value, or given twice, is named") {
     for (const char* words : {"stat -e", "stat -C", "record -o"})
         tool_fails(words, {"metagroup: --", " needs a value; see --help"});
@@ -164,6 +171,18 @@ TEST_CASE("stat fails if standard error, to which it writes, is closed or its di
 TEST_CASE("A closed standard output makes the command fail, even if a file is opened later") {
     for (const std::string& arguments : kPrinting)
         check_failure(METAGROUP_TOOL " " + arguments + " >&-", "Bad file descriptor");
+}
+
+TEST_CASE("A command that counts nothing does not truncate its output file", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    const std::string file = tree.path("results");
+    std::ofstream(file) << "earlier results";
+    for (const char* words : {"stat -e no-such-event -o ", "stat --replay /nonexistent -o ",
+                              "report /nonexistent -o ", "compare -e '{cpu-clock}' -o "}) {
+        CAPTURE(words);
+        CHECK(run_tool(words + file).status == kFailure);
+        CHECK(contents_of(file) == "earlier results");
+    }
 }
 
 TEST_CASE("compare fails on a full disk and on a closed standard output", "[module]") {

@@ -266,6 +266,11 @@ TEST_CASE("Different events with the same name are refused, and the remedy is na
                {"\"x\"", "name="});
 }
 
+TEST_CASE("A name that is not UTF-8 is refused, because no page may contain it") {
+    tool_fails("export -e \"software/config=2,name=$(printf '\\366')/\" --listen 127.0.0.1:0",
+               {"UTF-8", "name="});
+}
+
 TEST_CASE("The exporter listens on IPv6 addresses, and on all addresses") {
     if (!has_ipv6()) SKIP("there is no IPv6 address here");
     const Exporter six("cpu-clock", "cpu", "[::1]");

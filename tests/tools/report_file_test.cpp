@@ -123,3 +123,17 @@ TEST_CASE("report names a file that it cannot read", "[no-module]") {
     tool_fails("report /etc/passwd", {"not a perf.data file"});
     tool_fails("report /etc", {"not a regular file"});
 }
+
+TEST_CASE("A recording is not overwritten by what is printed or drawn about it", "[no-module]") {
+    const Recorded recorded(10);
+    const std::string before = contents_of(recorded.path);
+    const std::string link = recorded.tree.path("link.svg");
+    std::filesystem::create_symlink(recorded.path, link);
+    for (const std::string& words :
+         {"report " + recorded.path + " -o " + link, "report " + recorded.path + " --plot " + link,
+          "report " + recorded.path + " --html " + link, "report - -o " + link + " <" + link,
+          "stat --replay " + link + " --append -o " + recorded.path}) {
+        tool_fails(words, {"is the recording: write to another file"});
+        REQUIRE(contents_of(recorded.path) == before);
+    }
+}

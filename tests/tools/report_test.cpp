@@ -419,3 +419,24 @@ TEST_CASE("report needs little memory for a recording of many groups on many CPU
     CHECK(page.status == kFailure);
     CHECK_THAT(page.text, ContainsSubstring("too many events on too many CPUs"));
 }
+
+TEST_CASE("report needs little memory for intervals in which a CPU has no samples", "[no-module]") {
+    using metagroup::test::Bytes;
+    using metagroup::test::SyntheticStream;
+    constexpr std::uint64_t deadlines = 6000;
+    const metagroup::test::TempTree tree;
+    const std::string path = tree.path("recording");
+    metagroup::RecordingWriter writer(path, SyntheticStream{.cpus = 2}.options());
+    for (std::uint64_t at = 0; at < deadlines; ++at) {
+        Bytes records;
+        SyntheticStream::sample(records, 0, at);
+        if (at < 10 || at > deadlines - 10) SyntheticStream::sample(records, 1, at);
+        writer.write(metagroup::Records(records));
+        writer.finish_round();
+    }
+    writer.finish();
+    const Outcome outcome = run_program(
+        "ulimit -v 300000; exec " METAGROUP_TOOL " report -x , -I 10us " + path + " >/dev/null");
+    CAPTURE(outcome.text);
+    CHECK(outcome.status == 0);
+}

@@ -79,6 +79,18 @@ TEST_CASE("Counts before the first or after the last interval belong to these in
     CHECK(intervals.take(UINT64_MAX) == nullptr);
 }
 
+TEST_CASE("A gap is divided among fewer intervals if they have many counters") {
+    for (const auto& [lanes, expected] : {std::pair(1, 5000), std::pair(500, 1)}) {
+        Intervals intervals(layout_of(lanes), 0, 1);
+        intervals.add(0, between(0, 5000));
+        int open = 0;
+        while (intervals.take(UINT64_MAX) != nullptr)
+            ++open;
+        CHECK(open == expected);
+        CHECK(intervals.taken_until() == 5000);
+    }
+}
+
 TEST_CASE("A short last interval is complete if it was seen to its end") {
     Intervals intervals(layout_of(1), 0, 100, 140);
     intervals.add(0, between(0, 140));

@@ -129,6 +129,8 @@ class METAGROUP_API Intervals {
     const Counts* take(std::uint64_t forced = 0);
     /// Ends the last interval at `time`.
     void end(std::uint64_t time) noexcept { end_ = std::max(time, begin_ + 1); }
+    /// Counts are divided among the intervals of at most this time, in ns.
+    [[nodiscard]] std::uint64_t longest_gap() const noexcept { return (most_ + 1) * length_; }
     /// The end of the last interval taken, in ns.
     [[nodiscard]] std::uint64_t taken_until() const noexcept {
         return std::min(begin_ + next_ * length_, end_);
@@ -141,6 +143,7 @@ class METAGROUP_API Intervals {
     Counts& at(std::uint64_t index);
 
     std::shared_ptr<const CountLayout> layout_;
+    std::uint64_t most_;  // intervals among which the counts of a lane are divided
     std::uint64_t begin_;
     std::uint64_t length_;
     std::uint64_t end_;

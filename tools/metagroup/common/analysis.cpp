@@ -202,11 +202,16 @@ bool Analysis::step(const OnInterval& on_interval) {
         finish(on_interval);
         return false;
     }
-    if (entry->kind == Kind::round)
-        end_round(std::exchange(complete_, newest_));
-    else
+    if (entry->kind != Kind::round) {
         add(*entry);
-    show_intervals(0, on_interval);
+        show_intervals(0, on_interval);
+        return true;
+    }
+    const std::uint64_t complete = std::exchange(complete_, newest_);
+    end_round(complete);
+    // Do not wait for a CPU that has no samples for a long time.
+    if (intervals_)
+        show_intervals(complete - std::min(complete, intervals_->longest_gap()), on_interval);
     return true;
 }
 

@@ -105,6 +105,9 @@ bool value_follows(const CLI::App& app, const std::string& word) {
     return false;
 }
 
+// CLI11 takes a word in brackets as a list of words, but not with this in front of it.
+constexpr char kMark = '=';
+
 bool runs_command(const CLI::App& app) {
     return std::ranges::any_of(options_of(app), [](const CLI::Option* option) {
         return option->get_positional() && option->get_type_name() == "COMMAND";
@@ -170,6 +173,17 @@ void add_aggregation(CLI::App& app, AggrMode& mode) {
     rows->require_option(0, 1);
 }
 
+CLI::Option* add_command(CLI::App& app, std::vector<std::string>& command,
+                         const std::string& help) {
+    const auto without_mark = [](std::string& word) {
+        word.erase(0, 1);
+        return std::string();
+    };
+    return app.add_option("command", command, help)
+        ->transform(CLI::Validator(without_mark, ""))
+        ->type_name("COMMAND");
+}
+
 CLI::Validator not_empty() {
     return {[](const std::string& text) { return text.empty() ? "must not be empty" : ""; }, ""};
 }
@@ -186,7 +200,8 @@ std::vector<const CLI::Option*> options_of(const CLI::App& app) {
 
 std::vector<std::string> separate_command(const CLI::App& app, std::vector<std::string> words) {
     const CLI::App* where = &app;
-    for (auto word = words.begin(); word != words.end() && *word != "--"; ++word) {
+    auto word = words.begin();
+    for (; word != words.end() && *word != "--"; ++word) {
         if (word->starts_with('-')) {
             if (value_follows(*where, *word) && ++word == words.end()) break;
             continue;
@@ -197,9 +212,12 @@ std::vector<std::string> separate_command(const CLI::App& app, std::vector<std::
             where = *sub;
             continue;
         }
-        if (runs_command(*where)) words.insert(word, "--");
         break;
     }
+    if (word == words.end() || !runs_command(*where)) return words;
+    if (*word != "--") word = words.insert(word, "--");
+    for (++word; word != words.end(); ++word)
+        word->insert(0, 1, kMark);
     return words;
 }
 

@@ -62,6 +62,9 @@ void add_device(CLI::App& app, std::string& device);
 // Adds -A and --per-core to --per-node, at most one of which may be given.
 void add_aggregation(CLI::App& app, AggrMode& mode);
 
+// Adds the command to run and its arguments, which follow all options.
+CLI::Option* add_command(CLI::App& app, std::vector<std::string>& command, const std::string& help);
+
 // For options whose absence has another meaning: an empty value is usually an unset variable in a
 // script.
 CLI::Validator not_empty();
@@ -72,7 +75,8 @@ std::vector<const CLI::App*> subcommands_of(const CLI::App& app);
 // Includes the options of option groups.
 std::vector<const CLI::Option*> options_of(const CLI::App& app);
 
-// Puts "--" before a command, so that the words after it belong to it, as in perf stat ls -a.
+// Puts "--" before a command, so that the words after it belong to it, as in perf stat ls -a, and
+// marks these words for add_command().
 std::vector<std::string> separate_command(const CLI::App& app, std::vector<std::string> words);
 
 // The message for a parse error: names an unknown word and similar ones.

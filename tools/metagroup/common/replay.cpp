@@ -6,7 +6,9 @@
 #include <CLI/CLI.hpp>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <stdexcept>
+#include <system_error>
 
 #include "common/command_line.hpp"
 
@@ -51,6 +53,13 @@ Aggregation rows_of(const Recording& recording, AggrMode mode, const metagroup::
 }
 
 }  // namespace
+
+void keep_recording(const std::string& recording, const std::string& output) {
+    std::error_code none;  // a file that does not exist is another one
+    if (std::filesystem::equivalent(recording == "-" ? "/dev/stdin" : recording, output, none))
+        throw std::invalid_argument(
+            fmt::format("{} is the recording: write to another file", output));
+}
 
 void Replay::Options::add_option(CLI::App& app) {
     for (const CLI::Option* other : app.get_options())

@@ -15,6 +15,9 @@
 
 namespace tool {
 
+// \throws std::invalid_argument if `output` is the recording, which it would destroy.
+void keep_recording(const std::string& recording, const std::string& output);
+
 class Replay {
   public:
     struct Options {

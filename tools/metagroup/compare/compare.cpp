@@ -369,7 +369,6 @@ int run(const CompareOptions& options) {
     const int reader = cpus.cpus().front();
     measure::bind_to_cpu(reader);
 
-    Output output(options.file);
     // Set by bench/slowmo/slow.
     const bool slow = std::getenv("METAGROUP_SLOW_MOTION") != nullptr;
     const Experiment experiment{options.events, options.sweeps, reader, slow};
@@ -377,15 +376,17 @@ int run(const CompareOptions& options) {
     for (const std::size_t number :
          options.numbers.empty() ? powers_of_two_and(cpus.size()) : options.numbers)
         selections.push_back(first_of(cpus, number));
+    std::optional<Output> output;
     std::unique_ptr<Results> results;
     bool all_same = true;
     for (const CpuList& some : selections) {
         ComparisonFixture sides(groups.front(), some, options.device);
         if (!results) {  // only after the first device was opened
+            output.emplace(options.file);
             if (options.json)
-                results = std::make_unique<JsonLines>(output, experiment);
+                results = std::make_unique<JsonLines>(*output, experiment);
             else
-                results = std::make_unique<Table>(output, experiment);
+                results = std::make_unique<Table>(*output, experiment);
         }
         const Comparison comparison = compare(sides, options.sweeps);
         const bool same = sides.agree();

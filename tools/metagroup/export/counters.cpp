@@ -9,6 +9,7 @@
 #include <cctype>
 #include <cstddef>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
@@ -41,6 +42,15 @@ char part_of_name(unsigned char letter) {
     return std::isalnum(letter) != 0 ? static_cast<char>(std::tolower(letter)) : '_';
 }
 
+bool is_utf8(const std::string& text) {
+    try {
+        static_cast<void>(nlohmann::json(text).dump());
+        return true;
+    } catch (const nlohmann::json::exception&) {
+        return false;
+    }
+}
+
 State state_of(const Counter& before, const Counter& now, bool read) {
     if (!read) return State::unread;
     if (now.known_ns() > before.known_ns()) return State::counted;
@@ -67,6 +77,11 @@ Counters::Counters(metagroup::MetaGroup::Options options)
     std::map<std::string, perf_event_attr> known;
     for (const metagroup::GroupSpec& group : live_.group().groups()) {
         for (const metagroup::EventSpec& spec : group.events) {
+            if (!is_utf8(spec.name))
+                throw std::invalid_argument(
+                    fmt::format("the name of event \"{}\" is not UTF-8, as Prometheus requires; "
+                                "rename it with name=",
+                                spec.name));
             const auto [other, added] = known.try_emplace(spec.name, spec.attr);
             if (!added && std::memcmp(&other->second, &spec.attr, sizeof spec.attr) != 0)
                 throw std::invalid_argument(fmt::format(

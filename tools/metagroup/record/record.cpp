@@ -80,9 +80,8 @@ void RecordOptions::add_to(CLI::App& app) {
             ""))
         ->type_name("FILE")
         ->capture_default_str();
-    app.add_option("command", command,
-                   "record while this command runs; records all tasks, not only the command")
-        ->type_name("COMMAND");
+    add_command(app, command,
+                "record while this command runs; records all tasks, not only the command");
 }
 
 Stream::Options RecordOptions::stream() const {

@@ -294,6 +294,8 @@ void draw(Replay& replay, const Choice& choice, const ReportOptions& options) {
 void run(const ReportOptions& options) {
     if (!options.plot.empty() && !options.plot.ends_with(".svg") && !options.plot.ends_with(".png"))
         throw std::invalid_argument("--plot: " + options.plot + " ends with neither .svg nor .png");
+    for (const std::string& output : {options.output.file, options.plot, options.html})
+        keep_recording(options.recording.file, output);
     Replay replay(options.recording, options.mode, options.interval);
     const Choice choice(options.figures, replay);
     Output output(options.output.file, options.output.append);

@@ -88,10 +88,8 @@ void StatOptions::add_to(CLI::App& app) {
                                  "metric expressions; on standard error"));
     replay.excludes(
         add_duration(app, "-D,--delay", delay, 1ms, 10us, "wait TIME after starting the command"));
-    CLI::Option* run =
-        app.add_option("command", command,
-                       "count while this command runs; counts all tasks, not only the command")
-            ->type_name("COMMAND");
+    CLI::Option* run = add_command(
+        app, command, "count while this command runs; counts all tasks, not only the command");
     replay.excludes(run);
     replay.excludes(add_count(app, "-r,--repeat", repeat,
                               "run the command N times and print mean and deviation")
@@ -151,10 +149,10 @@ class Stat {
   public:
     explicit Stat(const StatOptions& options)
         : options_(options),
-          output_(options.output.file, options.output.append, Output::Stream::error),
           requested_(options.requested_metrics()),
           selected_(options.selected(requested_)),
           group_(MetaGroup::open(selected_.options)),
+          output_(options.output.file, options.output.append, Output::Stream::error),
           late_(group_.cpus()),
           rows_(options.mode, group_.cpus()),
           counts_(std::make_shared<CountLayout>(selected_.all(group_), selected_.members(group_),
@@ -192,10 +190,10 @@ class Stat {
     void report_offline_time() const;
 
     const StatOptions& options_;
-    Output output_;
     std::vector<MeasuredMetric> requested_;
     Supported selected_;
     MetaGroup group_;
+    Output output_;  // truncates the file, so only if counting is possible
     LateCpus late_;
     Aggregation rows_;
     Counts counts_;  // of the last interval or run
@@ -419,8 +417,10 @@ int Stat::run() {
 }
 
 int replay(const StatOptions& options) {
+    keep_recording(options.replay.file, options.output.file);
+    Replay recording(options.replay, options.mode, options.interval);
     Output output(options.output.file, options.output.append, Output::Stream::error);
-    Replay(options.replay, options.mode, options.interval).print_counts(options.output, output);
+    recording.print_counts(options.output, output);
     return 0;
 }
 
