@@ -141,7 +141,8 @@ int metagroup_snapshot_get_difference(const struct metagroup_snapshot *older,
 
 /**
  * Makes all CPUs sample their members at multiples of a period on CLOCK_MONOTONIC. Freeing the
- * object stops the stream. It must not outlive the group.
+ * object stops the stream. It must not outlive the group. In a child process of fork(2) it has ended
+ * and has no data.
  *
  * \param group      the group
  * \param period_ns  10 us to 60 s

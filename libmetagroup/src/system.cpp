@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <mntent.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -19,6 +21,18 @@
 namespace metagroup::detail {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+std::atomic<unsigned> fork_count = 0;
+[[maybe_unused]] const int fork_counter =
+    ::pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+
+}  // namespace
+
+unsigned forks() noexcept {
+    return fork_count.load(std::memory_order_relaxed);
+}
 
 std::uint64_t monotonic_ns() noexcept {
     constexpr std::uint64_t ns_per_s = 1'000'000'000;

@@ -32,6 +32,9 @@ auto uninterrupted(const SystemCall& call) {
     }
 }
 
+/// Increases in each child process of fork(2).
+unsigned forks() noexcept;
+
 /// CLOCK_MONOTONIC.
 std::uint64_t monotonic_ns() noexcept;
 
