@@ -50,6 +50,9 @@ struct SystemPaths {
 /// where system calls would truncate it.
 bool is_file_name(std::string_view name);
 
+/// open(2). No file has a name with a NUL, where open(2) would truncate it: -1 with ENOENT.
+UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0) noexcept;
+
 /// The contents of a file without trailing blanks; no value if it does not exist. Throws the Error
 /// of `call` if it exists and cannot be read.
 std::optional<std::string> read_file(const std::string& path, Call call = Call::any);
