@@ -300,3 +300,9 @@ TEST_CASE("An event of several PMUs has one column, and the same event twice has
     CHECK(layout.column_of(1) == 0);
     CHECK(layout.column_of(3) == 1);
 }
+
+TEST_CASE("A group without events has no columns") {
+    const std::vector<metagroup::GroupSpec> groups(2);
+    const CountLayout layout(groups, {}, Aggregation(AggrMode::all, CpuList({0})));
+    CHECK(layout.columns().empty());
+}
