@@ -300,7 +300,7 @@ class Recordings(unittest.TestCase):
         file.sample(1000, 0, {1: 1})
         file.write(self.path)
         frame = metagroup.read(self.path)
-        with self.assertRaisesRegex(RuntimeError, "topology of CPU 0 is unknown"):
+        with self.assertRaisesRegex(metagroup.Error, "topology of CPU 0 is unknown"):
             metagroup.totals(frame, by="socket")
         with self.assertRaisesRegex(ValueError, "unknown places 'row'"):
             metagroup.totals(frame, by="row")

@@ -152,7 +152,7 @@ TEST_CASE("CPUs with unknown topology, such as offline CPUs, have their own row"
     CHECK(rows.places()[1].name == "S1");
     CHECK(rows.places()[2].name == "unknown");
     CHECK(rows.index_of(1) == 2);
-    CHECK_THROWS(Aggregation(AggrMode::socket, CpuList({1}), sockets));
+    CHECK_THROWS_AS(Aggregation(AggrMode::socket, CpuList({1}), sockets), metagroup::Error);
 }
 
 TEST_CASE("A ratio of a row is computed from its own CPUs") {
