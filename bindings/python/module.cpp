@@ -20,6 +20,7 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,11 +46,19 @@ namespace {
 
 template <class T>
 py::array_t<T> array_of(const std::vector<T>& values) {
+// Bytes that are not UTF-8 appear as \xff, as in the names of events in a damaged recording.
+py::str text_of(std::string_view text) {
+    PyObject* const decoded = PyUnicode_DecodeUTF8(
+        text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace");
+    if (decoded == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(decoded);
+}
+
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 py::dict description_of(const Column& column) {
-    return py::dict("unit"_a = unit_of(column), "scale"_a = column.scale,
+    return py::dict("unit"_a = text_of(unit_of(column)), "scale"_a = column.scale,
                     "reading"_a = column.reading);
 }
 
@@ -345,7 +354,7 @@ py::dict read_recording(const std::string& path) {
         const CpuList counting = counting_cpus(event, CpuList(table.sampled[event.leader]), all);
         description["cpus"] = std::vector<int>(counting.begin(), counting.end());
         events[event.leader].append(
-            py::make_tuple(event.name, description, given_column(table.events[i])));
+            py::make_tuple(text_of(event.name), description, given_column(table.events[i])));
     }
     py::list groups;
     for (const auto& [leader, of_group] : events)
@@ -355,11 +364,14 @@ py::dict read_recording(const std::string& path) {
     for (const CpuPlace& at : recording.topology())
         topology.push_back({at.socket, at.die, at.core, at.node, at.cache_level, at.cache});
     return py::dict(
+    py::list remarks;
+    for (const std::string& remark : recording.remarks())
+        remarks.append(text_of(remark));
         "times"_a = given_away(table.times), "time_codes"_a = given_away(table.time_codes),
         "cpus"_a = table.cpus, "cpu_codes"_a = given_away(table.cpu_codes), "groups"_a = groups,
         "recorded_cpus"_a = std::vector<int>(all.begin(), all.end()), "topology"_a = topology,
         "lost"_a = table.lost, "period_ns"_a = recording.period_ns(),
-        "finished"_a = recording.finished(), "remarks"_a = recording.remarks());
+        "finished"_a = recording.finished(), "remarks"_a = remarks);
 }
 
 }  // namespace
@@ -370,7 +382,7 @@ PYBIND11_MODULE(_metagroup, module) {
         try {
             if (thrown) std::rethrow_exception(thrown);
         } catch (const Error& e) {
-            PyErr_SetObject(error.ptr(), py::make_tuple(e.code().value(), e.what()).ptr());
+            PyErr_SetObject(error.ptr(), py::make_tuple(e.code().value(), text_of(e.what())).ptr());
         }
     });
     module.attr("__version__") = METAGROUP_VERSION_STRING;
