@@ -34,7 +34,6 @@ using namespace metagroup;
 using metagroup::python::check_signals;
 using metagroup::python::CountColumn;
 using metagroup::python::NumberColumn;
-using metagroup::python::OthersRun;
 using metagroup::python::RecordingTable;
 using metagroup::python::Shared;
 using metagroup::python::SweepSums;
@@ -329,16 +328,16 @@ py::array given_away(NumberColumn<Number>& column) {
 
 // All counts of a recording, by time and CPU.
 py::dict read_recording(const std::string& path) {
-    Recording recording(path);
-    RecordingTable table(recording);
-    {
-        const OthersRun others_run;
-        constexpr std::uint64_t pause = 1U << 16;  // entries between two checks for signals
-        for (std::uint64_t entries = 1; table.step(); ++entries) {
-            if (entries % pause != 0) continue;
-            check_signals();
+    const auto [opened, filled] = [&] {
+        const Unlocked unlocked;
+        auto from = std::make_unique<Recording>(path);
+        auto to = std::make_unique<RecordingTable>(*from);
+        while (to->step()) {
         }
-    }
+        return std::pair(std::move(from), std::move(to));
+    }();
+    const Recording& recording = *opened;
+    RecordingTable& table = *filled;
     const auto given_column = [](CountColumn& column) {
         return py::make_tuple(given_away(column.values), given_away(column.missing));
     };

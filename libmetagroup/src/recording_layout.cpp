@@ -54,6 +54,7 @@ RecordingFile::RecordingFile(const std::string& path)
 }
 
 std::size_t RecordingFile::read(std::uint64_t offset, std::span<std::byte> to) const {
+    interruption_point();
     const auto got = uninterrupted(
         [&] { return ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset)); });
     if (got < 0)
