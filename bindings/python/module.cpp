@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "calls.hpp"
+#include "objects.hpp"
 #include "recording_table.hpp"
 #include "sums.hpp"
 
@@ -32,6 +33,8 @@ namespace py = pybind11;
 using namespace py::literals;
 using namespace metagroup;
 using metagroup::python::check_signals;
+using metagroup::python::construct;
+using metagroup::python::Constructed;
 using metagroup::python::CountColumn;
 using metagroup::python::NumberColumn;
 using metagroup::python::RecordingTable;
@@ -43,8 +46,6 @@ using metagroup::python::Unlocked;
 
 namespace {
 
-template <class T>
-py::array_t<T> array_of(const std::vector<T>& values) {
 // Bytes that are not UTF-8 appear as \xff, as in the names of events in a damaged recording.
 py::str text_of(std::string_view text) {
     PyObject* const decoded = PyUnicode_DecodeUTF8(
@@ -53,6 +54,8 @@ py::str text_of(std::string_view text) {
     return py::reinterpret_steal<py::str>(decoded);
 }
 
+template <class T>
+py::array_t<T> array_of(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
@@ -82,9 +85,11 @@ const std::vector<std::size_t>& records_of(const Records& records, std::size_t g
 }
 
 // One sweep. Never modified afterwards, so arrays can be views of it.
-struct Sweep {
+struct Sweep : Constructed {
+    explicit Sweep(std::shared_ptr<const Records> of_group) : records(std::move(of_group)) {}
+
     std::shared_ptr<const Records> records;
-    Snapshot snapshot;
+    Snapshot snapshot{};
 
     const std::vector<std::size_t>& of(std::size_t group) const {
         return records_of(*records, group);
@@ -132,7 +137,7 @@ py::array counts_of(const py::object& self, std::size_t group) {
     return view;
 }
 
-class Group {
+class Group : public Constructed {
   public:
     Group(const std::string& events, const std::optional<std::string>& cpus,
           const std::string& cgroup, const std::string& backend, bool quiet, bool skip_isolated,
@@ -165,7 +170,7 @@ class Group {
     void close() { group_.close(); }
 
     std::unique_ptr<Sweep> read() {
-        auto sweep = std::make_unique<Sweep>(Sweep{records_, {}});
+        auto sweep = construct<Sweep>(records_);
         use([&](MetaGroup& group) { group.read(sweep->snapshot); });
         return sweep;
     }
@@ -173,7 +178,7 @@ class Group {
     // An accumulator for snapshots of this group.
     std::unique_ptr<SweepSums> sums(const std::string& places) {
         return use([&](const MetaGroup& group) {
-            return std::make_unique<SweepSums>(group, places, of_cgroup_, records_);
+            return construct<SweepSums, const MetaGroup&>(group, places, of_cgroup_, records_);
         });
     }
 
@@ -245,7 +250,7 @@ class Group {
 };
 
 // A stream of a group.
-class Sampling {
+class Sampling : public Constructed {
   public:
     Sampling(Group& group, double period) : columns_(group.columns()) {
         const Stream::Options options{.period = duration(period)};
@@ -359,13 +364,13 @@ py::dict read_recording(const std::string& path) {
     for (const auto& [leader, of_group] : events)
         groups.append(py::make_tuple(of_group, given_column(table.enabled[leader]),
                                      given_column(table.running[leader])));
+    py::list remarks;
+    for (const std::string& remark : recording.remarks())
+        remarks.append(text_of(remark));
     std::vector<TableSums::CpuNumbers> topology;
     for (const CpuPlace& at : recording.topology())
         topology.push_back({at.socket, at.die, at.core, at.node, at.cache_level, at.cache});
     return py::dict(
-    py::list remarks;
-    for (const std::string& remark : recording.remarks())
-        remarks.append(text_of(remark));
         "times"_a = given_away(table.times), "time_codes"_a = given_away(table.time_codes),
         "cpus"_a = table.cpus, "cpu_codes"_a = given_away(table.cpu_codes), "groups"_a = groups,
         "recorded_cpus"_a = std::vector<int>(all.begin(), all.end()), "topology"_a = topology,
@@ -427,8 +432,8 @@ PYBIND11_MODULE(_metagroup, module) {
         .def_property_readonly("end_ns", [](const Sweep& s) { return s.snapshot.end_ns(); });
 
     py::class_<Group>(module, "MetaGroup")
-        .def(py::init<const std::string&, const std::optional<std::string>&, const std::string&,
-                      const std::string&, bool, bool, bool>(),
+        .def(py::init(&construct<Group, const std::string&, const std::optional<std::string>&,
+                                 const std::string&, const std::string&, bool, bool, bool>),
              "events"_a, py::kw_only(), "cpus"_a = py::none(), "cgroup"_a = "",
              "backend"_a = "automatic", "quiet"_a = false, "skip_isolated"_a = false,
              "start_disabled"_a = false)
@@ -481,7 +486,8 @@ PYBIND11_MODULE(_metagroup, module) {
         .def("sums", &TableSums::sums);
 
     py::class_<Sampling>(module, "Stream")
-        .def(py::init<Group&, double>(), "group"_a, "period"_a, py::keep_alive<1, 2>())
+        .def(py::init(&construct<Sampling, Group&, double>), "group"_a, "period"_a,
+             py::keep_alive<1, 2>())
         .def("read", &Sampling::read, "timeout"_a = 1.0)
         .def("stop", &Sampling::stop)
         .def_property_readonly("period_ns", &Sampling::period_ns)
