@@ -381,6 +381,9 @@ py::dict read_recording(const std::string& path) {
 }  // namespace
 
 PYBIND11_MODULE(_metagroup, module) {
+    // pybind11 imports numpy with the first array. Other threads would wait for that and hold the
+    // interpreter's lock, which the import needs.
+    py::dtype::of<std::uint64_t>();
     static const py::exception<Error> error(module, "Error", PyExc_OSError);
     py::register_exception_translator([](std::exception_ptr thrown) {
         try {

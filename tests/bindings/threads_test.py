@@ -76,6 +76,20 @@ for call in (group.read, lambda: stream.read(0.001), lambda: stream.read(60)):
 time.sleep(0.1)
 """)
 
+    def test_several_threads_may_make_the_first_array(self):
+        self.run_script("""
+group = open_group()
+together = threading.Barrier(4)
+
+def read():
+    snapshot = group.read()
+    together.wait()
+    snapshot.counts()
+
+for _ in range(4):
+    threading.Thread(target=read).start()
+""")
+
     def test_a_child_process_does_not_wait_for_threads_of_its_parent(self):
         self.run_script("""
 import os, signal
