@@ -321,6 +321,7 @@ void metagroup_stream_free(metagroup_stream* stream) {
 }
 
 int metagroup_stream_wait(metagroup_stream* stream, int64_t timeout_ns) {
+    stream->deadlines = {};  // releases them
     return guard([&] {
         const auto wake = stream->stream.wait(std::chrono::nanoseconds(timeout_ns));
         if (wake == metagroup::Stream::Wake::ended) return 2;

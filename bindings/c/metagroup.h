@@ -10,7 +10,8 @@
  * or 1.
  *
  * Objects belong to the caller and are freed by the function declared next to the constructor; it
- * ignores NULL. One thread at a time may use an object.
+ * ignores NULL. Pointers to other objects, and to results, must not be NULL. One thread at a time may
+ * use an object.
  */
 #ifndef METAGROUP_H
 #define METAGROUP_H
@@ -123,7 +124,7 @@ int metagroup_snapshot_get_cpu(const struct metagroup_snapshot *snapshot, size_t
 int metagroup_snapshot_get_status(const struct metagroup_snapshot *snapshot, size_t record);
 /** When the member was read: CLOCK_MONOTONIC in ns. 0 if there is no such record. */
 uint64_t metagroup_snapshot_get_time_ns(const struct metagroup_snapshot *snapshot, size_t record);
-/** The count of an event, as the kernel returned it. -1 with ENODATA if the record has no counts. */
+/** The count of an event, as the kernel returned it. -1 with ENODATA if the record has no such count. */
 int metagroup_snapshot_get_count(const struct metagroup_snapshot *snapshot, size_t record,
 				 size_t event, uint64_t *count);
 /** The times enabled and on the PMU, in ns. -1 with ENODATA if the record has no counts. */
@@ -131,8 +132,8 @@ int metagroup_snapshot_get_times(const struct metagroup_snapshot *snapshot, size
 				 uint64_t *enabled, uint64_t *running);
 /**
  * The count between two snapshots of the same group, extrapolated to the whole time enabled (count
- * enabled / running). -1 with ENODATA if one of them has no counts, the event was not on the PMU,
- * or counts were reset.
+ * enabled / running). -1 with ENODATA if one of them has no such count, the event was not on the
+ * PMU, or counts were reset.
  */
 int metagroup_snapshot_get_difference(const struct metagroup_snapshot *older,
 				      const struct metagroup_snapshot *newer, size_t record,
@@ -140,7 +141,8 @@ int metagroup_snapshot_get_difference(const struct metagroup_snapshot *older,
 
 /**
  * Makes all CPUs sample their members at multiples of a period on CLOCK_MONOTONIC. Freeing the
- * object stops the stream. It must not outlive the group.
+ * object stops the stream. It must not outlive the group. In a child process of fork(2) it has ended
+ * and has no data.
  *
  * \param group      the group
  * \param period_ns  10 us to 60 s
@@ -157,7 +159,8 @@ void metagroup_stream_free(struct metagroup_stream *stream);
 int metagroup_stream_wait(struct metagroup_stream *stream, int64_t timeout_ns);
 /**
  * Takes some complete deadlines, oldest first, and returns their number; 0 if there are no more.
- * They are valid until the next call of this function or metagroup_stream_stop(). -1 on error.
+ * They are valid until the next call of this function, metagroup_stream_wait() or
+ * metagroup_stream_stop(). -1 on error.
  */
 int metagroup_stream_read(struct metagroup_stream *stream);
 /** Stops sampling. Data in the rings can still be read. */
@@ -176,7 +179,7 @@ int metagroup_stream_get_cpu(const struct metagroup_stream *stream, size_t deadl
 /** 0 if the sample has counts, otherwise the number of deadlines lost in its place. */
 uint64_t metagroup_stream_get_lost(const struct metagroup_stream *stream, size_t deadline,
 				   size_t sample);
-/** The count of an event, as the kernel returned it. -1 with ENODATA if the sample has no counts. */
+/** The count of an event, as the kernel returned it. -1 with ENODATA if the sample has no such count. */
 int metagroup_stream_get_count(const struct metagroup_stream *stream, size_t deadline,
 			       size_t sample, size_t event, uint64_t *count);
 

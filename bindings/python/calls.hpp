@@ -8,6 +8,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <memory>
 #include <metagroup/interruption.hpp>
 #include <mutex>
 #include <optional>
@@ -67,6 +68,9 @@ inline void check_signals() {
 class Queue {
   public:
     void lock() {
+        // The thread would wait for itself.
+        if (!calls().insert(this).second)
+            throw std::runtime_error("a signal handler uses the object of the call it interrupted");
         std::unique_lock lock(mutex_);
         const std::uint64_t mine = next_++;
         while (!changed_.wait_for(lock, kLook, [&] { return served_ == mine; })) {
@@ -81,6 +85,7 @@ class Queue {
         }
     }
     void unlock() {
+        calls().erase(this);
         const std::scoped_lock lock(mutex_);
         serve_next();
     }
@@ -88,7 +93,13 @@ class Queue {
   private:
     static constexpr auto kLook = std::chrono::milliseconds(50);
 
+    // Those that this thread has locked or waits for.
+    static std::set<const Queue*>& calls() {
+        thread_local std::set<const Queue*> queues;
+        return queues;
+    }
     void leave(std::uint64_t number) {
+        calls().erase(this);
         const std::scoped_lock lock(mutex_);
         left_.insert(number);
         if (served_ == number) serve_next();
@@ -125,21 +136,35 @@ class Shared {
     // `call` must not touch Python objects.
     template <class Call>
     auto use(const Call& call) {
+        Queue& queue = this->queue();
         const Unlocked unlocked;
-        const std::scoped_lock lock(queue_);
+        const std::scoped_lock lock(queue);
         if (!object_) throw std::invalid_argument(closed_);
         return call(*object_);
     }
 
     void close() {
+        Queue& queue = this->queue();
         const OthersRun others_run;
-        const std::scoped_lock lock(queue_);
+        const std::scoped_lock lock(queue);
         object_.reset();
     }
 
   private:
+    // The caller holds the interpreter's lock.
+    Queue& queue() {
+        if (process_ != ::getpid()) {
+            // The threads in the queue are not in this child process. It may be locked: keep it.
+            static_cast<void>(queue_.release());
+            queue_ = std::make_unique<Queue>();
+            process_ = ::getpid();
+        }
+        return *queue_;
+    }
+
     const char* closed_;
-    Queue queue_;
+    std::unique_ptr<Queue> queue_ = std::make_unique<Queue>();
+    pid_t process_ = ::getpid();
     std::optional<Object> object_;
 };
 

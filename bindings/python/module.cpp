@@ -20,10 +20,12 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "calls.hpp"
+#include "objects.hpp"
 #include "recording_table.hpp"
 #include "sums.hpp"
 
@@ -31,9 +33,10 @@ namespace py = pybind11;
 using namespace py::literals;
 using namespace metagroup;
 using metagroup::python::check_signals;
+using metagroup::python::construct;
+using metagroup::python::Constructed;
 using metagroup::python::CountColumn;
 using metagroup::python::NumberColumn;
-using metagroup::python::OthersRun;
 using metagroup::python::RecordingTable;
 using metagroup::python::Shared;
 using metagroup::python::SweepSums;
@@ -43,13 +46,21 @@ using metagroup::python::Unlocked;
 
 namespace {
 
+// Bytes that are not UTF-8 appear as \xff, as in the names of events in a damaged recording.
+py::str text_of(std::string_view text) {
+    PyObject* const decoded = PyUnicode_DecodeUTF8(
+        text.data(), static_cast<py::ssize_t>(text.size()), "backslashreplace");
+    if (decoded == nullptr) throw py::error_already_set();
+    return py::reinterpret_steal<py::str>(decoded);
+}
+
 template <class T>
 py::array_t<T> array_of(const std::vector<T>& values) {
     return py::array_t<T>(static_cast<py::ssize_t>(values.size()), values.data());
 }
 
 py::dict description_of(const Column& column) {
-    return py::dict("unit"_a = unit_of(column), "scale"_a = column.scale,
+    return py::dict("unit"_a = text_of(unit_of(column)), "scale"_a = column.scale,
                     "reading"_a = column.reading);
 }
 
@@ -74,9 +85,11 @@ const std::vector<std::size_t>& records_of(const Records& records, std::size_t g
 }
 
 // One sweep. Never modified afterwards, so arrays can be views of it.
-struct Sweep {
+struct Sweep : Constructed {
+    explicit Sweep(std::shared_ptr<const Records> of_group) : records(std::move(of_group)) {}
+
     std::shared_ptr<const Records> records;
-    Snapshot snapshot;
+    Snapshot snapshot{};
 
     const std::vector<std::size_t>& of(std::size_t group) const {
         return records_of(*records, group);
@@ -124,7 +137,7 @@ py::array counts_of(const py::object& self, std::size_t group) {
     return view;
 }
 
-class Group {
+class Group : public Constructed {
   public:
     Group(const std::string& events, const std::optional<std::string>& cpus,
           const std::string& cgroup, const std::string& backend, bool quiet, bool skip_isolated,
@@ -157,7 +170,7 @@ class Group {
     void close() { group_.close(); }
 
     std::unique_ptr<Sweep> read() {
-        auto sweep = std::make_unique<Sweep>(Sweep{records_, {}});
+        auto sweep = construct<Sweep>(records_);
         use([&](MetaGroup& group) { group.read(sweep->snapshot); });
         return sweep;
     }
@@ -165,7 +178,7 @@ class Group {
     // An accumulator for snapshots of this group.
     std::unique_ptr<SweepSums> sums(const std::string& places) {
         return use([&](const MetaGroup& group) {
-            return std::make_unique<SweepSums>(group, places, of_cgroup_, records_);
+            return construct<SweepSums, const MetaGroup&>(group, places, of_cgroup_, records_);
         });
     }
 
@@ -237,7 +250,7 @@ class Group {
 };
 
 // A stream of a group.
-class Sampling {
+class Sampling : public Constructed {
   public:
     Sampling(Group& group, double period) : columns_(group.columns()) {
         const Stream::Options options{.period = duration(period)};
@@ -320,16 +333,16 @@ py::array given_away(NumberColumn<Number>& column) {
 
 // All counts of a recording, by time and CPU.
 py::dict read_recording(const std::string& path) {
-    Recording recording(path);
-    RecordingTable table(recording);
-    {
-        const OthersRun others_run;
-        constexpr std::uint64_t pause = 1U << 16;  // entries between two checks for signals
-        for (std::uint64_t entries = 1; table.step(); ++entries) {
-            if (entries % pause != 0) continue;
-            check_signals();
+    const auto [opened, filled] = [&] {
+        const Unlocked unlocked;
+        auto from = std::make_unique<Recording>(path);
+        auto to = std::make_unique<RecordingTable>(*from);
+        while (to->step()) {
         }
-    }
+        return std::pair(std::move(from), std::move(to));
+    }();
+    const Recording& recording = *opened;
+    RecordingTable& table = *filled;
     const auto given_column = [](CountColumn& column) {
         return py::make_tuple(given_away(column.values), given_away(column.missing));
     };
@@ -345,12 +358,15 @@ py::dict read_recording(const std::string& path) {
         const CpuList counting = counting_cpus(event, CpuList(table.sampled[event.leader]), all);
         description["cpus"] = std::vector<int>(counting.begin(), counting.end());
         events[event.leader].append(
-            py::make_tuple(event.name, description, given_column(table.events[i])));
+            py::make_tuple(text_of(event.name), description, given_column(table.events[i])));
     }
     py::list groups;
     for (const auto& [leader, of_group] : events)
         groups.append(py::make_tuple(of_group, given_column(table.enabled[leader]),
                                      given_column(table.running[leader])));
+    py::list remarks;
+    for (const std::string& remark : recording.remarks())
+        remarks.append(text_of(remark));
     std::vector<TableSums::CpuNumbers> topology;
     for (const CpuPlace& at : recording.topology())
         topology.push_back({at.socket, at.die, at.core, at.node, at.cache_level, at.cache});
@@ -359,18 +375,21 @@ py::dict read_recording(const std::string& path) {
         "cpus"_a = table.cpus, "cpu_codes"_a = given_away(table.cpu_codes), "groups"_a = groups,
         "recorded_cpus"_a = std::vector<int>(all.begin(), all.end()), "topology"_a = topology,
         "lost"_a = table.lost, "period_ns"_a = recording.period_ns(),
-        "finished"_a = recording.finished(), "remarks"_a = recording.remarks());
+        "finished"_a = recording.finished(), "remarks"_a = remarks);
 }
 
 }  // namespace
 
 PYBIND11_MODULE(_metagroup, module) {
+    // pybind11 imports numpy with the first array. Other threads would wait for that and hold the
+    // interpreter's lock, which the import needs.
+    py::dtype::of<std::uint64_t>();
     static const py::exception<Error> error(module, "Error", PyExc_OSError);
     py::register_exception_translator([](std::exception_ptr thrown) {
         try {
             if (thrown) std::rethrow_exception(thrown);
         } catch (const Error& e) {
-            PyErr_SetObject(error.ptr(), py::make_tuple(e.code().value(), e.what()).ptr());
+            PyErr_SetObject(error.ptr(), py::make_tuple(e.code().value(), text_of(e.what())).ptr());
         }
     });
     module.attr("__version__") = METAGROUP_VERSION_STRING;
@@ -416,8 +435,8 @@ PYBIND11_MODULE(_metagroup, module) {
         .def_property_readonly("end_ns", [](const Sweep& s) { return s.snapshot.end_ns(); });
 
     py::class_<Group>(module, "MetaGroup")
-        .def(py::init<const std::string&, const std::optional<std::string>&, const std::string&,
-                      const std::string&, bool, bool, bool>(),
+        .def(py::init(&construct<Group, const std::string&, const std::optional<std::string>&,
+                                 const std::string&, const std::string&, bool, bool, bool>),
              "events"_a, py::kw_only(), "cpus"_a = py::none(), "cgroup"_a = "",
              "backend"_a = "automatic", "quiet"_a = false, "skip_isolated"_a = false,
              "start_disabled"_a = false)
@@ -470,7 +489,8 @@ PYBIND11_MODULE(_metagroup, module) {
         .def("sums", &TableSums::sums);
 
     py::class_<Sampling>(module, "Stream")
-        .def(py::init<Group&, double>(), "group"_a, "period"_a, py::keep_alive<1, 2>())
+        .def(py::init(&construct<Sampling, Group&, double>), "group"_a, "period"_a,
+             py::keep_alive<1, 2>())
         .def("read", &Sampling::read, "timeout"_a = 1.0)
         .def("stop", &Sampling::stop)
         .def_property_readonly("period_ns", &Sampling::period_ns)

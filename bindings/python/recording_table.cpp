@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "calls.hpp"
+
 namespace metagroup::python {
 
 void CountColumn::fill(std::size_t rows) {
@@ -64,10 +66,19 @@ void RecordingTable::add(const RecordedEntry& sample) {
 void RecordingTable::end_round(std::uint64_t complete) {
     const auto later = std::stable_partition(
         samples_.begin(), samples_.end(), [&](const Sample& one) { return one.time < complete; });
-    std::sort(samples_.begin(), later, [](const Sample& a, const Sample& b) {
+    // A round may have all samples of the recording.
+    std::uint64_t steps = 0;
+    const auto pause = [&] {
+        if (++steps % (1U << 16) == 0) check_signals();
+    };
+    std::sort(samples_.begin(), later, [&](const Sample& a, const Sample& b) {
+        pause();
         return std::tie(a.time, a.cpu, a.begin) < std::tie(b.time, b.cpu, b.begin);
     });
-    std::for_each(samples_.begin(), later, [&](const Sample& one) { put(one); });
+    std::for_each(samples_.begin(), later, [&](const Sample& one) {
+        pause();
+        put(one);
+    });
     samples_.erase(samples_.begin(), later);
     std::vector<Value> kept;
     for (Sample& one : samples_) {

@@ -74,7 +74,8 @@ class RecordingTable {
   public:
     explicit RecordingTable(Recording& recording);
 
-    /// Adds the next entry. \return false at the end, when the table is complete.
+    /// Adds the next entry. \return false at the end, when the table is complete. Checks for
+    /// signals: the caller does not hold the interpreter's lock.
     bool step();
 
     NumberColumn<std::uint64_t> times;      ///< ascending, each once

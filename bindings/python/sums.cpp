@@ -152,7 +152,6 @@ TableSums::TableSums(const Groups& groups, const Topology& topology, const std::
       accumulator_(layout_->lanes().size()),
       whole_(layout_),
       extent_(extent) {
-    if (interval && *interval == 0) throw std::invalid_argument("the interval must not be 0");
     if (interval) intervals_.emplace(layout_, extent.first, *interval, extent.second);
     std::size_t lane = 0;
     std::size_t column = 0;
@@ -171,7 +170,7 @@ py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>
                                    const Array<std::uint64_t>& enabled,
                                    const Array<std::uint64_t>& running,
                                    const std::vector<Array<std::uint64_t>>& counts) {
-    constexpr std::size_t pause = std::size_t{1} << 16U;  // rows between two checks for signals
+    constexpr std::size_t pause = std::size_t{1} << 12U;  // rows between two checks for signals
     const auto size = times.size();
     if (cpus.size() != size || enabled.size() != size || running.size() != size ||
         counts.size() != groups_.at(group).events ||
@@ -225,8 +224,10 @@ py::list TableSums::sums() {
         append(extent_.second, whole_);
         return all;
     }
-    while (const Counts* counts = intervals_->take(UINT64_MAX))
+    while (const Counts* counts = intervals_->take(UINT64_MAX)) {
         append(intervals_->taken_until(), *counts);
+        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+    }
     return all;
 }
 

@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+#include "objects.hpp"
+
 namespace metagroup::python {
 
 namespace py = pybind11;
@@ -27,7 +29,7 @@ namespace py = pybind11;
 /// The unit of values.
 std::string unit_of(const Column& column);
 
-class SweepSums {
+class SweepSums : public Constructed {
   public:
     /// Only sweeps with this `source` may be added. \throws std::invalid_argument if the name of
     /// the places is unknown.

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: MIT
 #include <algorithm>
 #include <metagroup/accumulator.hpp>
+#include <stdexcept>
 #include <utility>
+
+#include "format.hpp"
 
 namespace metagroup {
 namespace {
@@ -141,6 +144,10 @@ std::optional<Difference> Accumulator::add(std::size_t member, const MemberView&
 
 void Accumulator::add(Counts& counts, const SnapshotView& snapshot, std::uint64_t since,
                       std::span<const std::size_t> lanes) {
+    if (snapshot.size() != last_.size())
+        throw std::invalid_argument(
+            detail::format("a snapshot of {} members is added to the counts of {}", snapshot.size(),
+                           last_.size()));
     std::size_t member = 0;
     for (const MemberView& record : snapshot) {
         const std::size_t lane = lanes.empty() ? member : lanes[member];

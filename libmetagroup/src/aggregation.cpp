@@ -5,7 +5,7 @@
 #include <climits>
 #include <map>
 #include <metagroup/aggregation.hpp>
-#include <system_error>
+#include <metagroup/error.hpp>
 #include <utility>
 
 #include "format.hpp"
@@ -63,11 +63,12 @@ Aggregation::Aggregation(AggrMode mode, const CpuList& cpus, std::span<const Cpu
         found[key_of(mode, cpu, at < topology.size() ? topology[at] : CpuPlace{})].push_back(cpu);
     }
     if (found.size() == 1 && found.begin()->first == unknown())
-        throw std::system_error(
-            ENOENT, std::generic_category(),
-            detail::format("the {} of CPU {} is unknown: aggregate by CPU or node",
-                           mode == AggrMode::cache ? "last-level cache" : "topology",
-                           cpus.to_string()));
+        throw Error(Cause::other, ENOENT,
+                    {"cannot aggregate counts",
+                     detail::format("the {} of CPU {} is unknown",
+                                    mode == AggrMode::cache ? "last-level cache" : "topology",
+                                    cpus.to_string()),
+                     "aggregate by CPU or node"});
     for (const auto& [key, members] : found) {
         for (const int cpu : members) {
             const auto at = static_cast<std::size_t>(cpu);

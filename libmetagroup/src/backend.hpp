@@ -21,6 +21,7 @@
 #include "diagnostics.hpp"
 #include "format.hpp"
 #include "ring.hpp"
+#include "system.hpp"
 
 namespace metagroup::detail {
 
@@ -56,8 +57,13 @@ class Sampler {
     Sampler& operator=(const Sampler&) = delete;
     Sampler(Sampler&&) = delete;
     Sampler& operator=(Sampler&&) = delete;
-    virtual ~Sampler() = default;
+    virtual ~Sampler() {
+        for (Ring& ring : rings)
+            if (inherited()) ring.forget();
+    }
 
+    /// True in a child process, to which fork(2) gives the descriptors but not the rings.
+    [[nodiscard]] bool inherited() const noexcept { return forks() != forks_; }
     /// Stops sampling; the rings are kept. \return lost deadlines that no ring reports.
     virtual std::uint64_t stop() = 0;
     /// Maps the rings of CPUs to which members not seen since the last call were moved.
@@ -98,6 +104,7 @@ class Sampler {
 
   private:
     std::vector<std::size_t> leaders_{};  // by group: index in events
+    unsigned forks_ = forks();            // when it was made
 };
 
 class Reader {

@@ -13,7 +13,7 @@ namespace {
 
 // True if both come from one event, or group, that was written for several PMUs.
 bool written_alike(const std::vector<EventSpec>& one, const std::vector<EventSpec>& other) {
-    return !one.front().merged.empty() &&
+    return !one.empty() && !one.front().merged.empty() &&
            std::ranges::equal(one, other, {}, &EventSpec::merged, &EventSpec::merged);
 }
 

@@ -33,7 +33,7 @@ void check_member(int result, std::string_view verb, std::uint32_t member) {
 }  // namespace
 
 Device Device::open(const std::string& path) {
-    detail::UniqueFd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+    detail::UniqueFd fd = detail::open_file(path, O_RDWR);
     auto info = sized<perf_metagroup_info>();
     if (fd && device_ioctl(fd, PERF_METAGROUP_IOC_INFO, &info) == 0) return Device(std::move(fd));
     const int error = errno;

@@ -15,6 +15,9 @@ namespace metagroup {
 
 struct Error::Texts {
     Texts(Parts given, int error) : parts(std::move(given)) {
+        // what() ends at a NUL.
+        for (std::string* part : {&parts.failed, &parts.reason, &parts.remedy})
+            std::ranges::replace(*part, '\0', '?');
         if (parts.reason.empty()) parts.reason = std::generic_category().message(error);
         what = parts.failed + ": " + parts.reason;
         if (!parts.remedy.empty()) what += "; " + parts.remedy;
@@ -342,9 +345,6 @@ void throw_parse_error(std::string_view kind, std::string_view text, std::size_t
                        const Diagnosis& diagnosis) {
     Error::Parts parts{detail::format("{} \"{}\", column {}", kind, text, offset + 1),
                        diagnosis.reason, diagnosis.remedy};
-    // what() ends at a NUL.
-    for (std::string* part : {&parts.failed, &parts.reason, &parts.remedy})
-        std::replace(part->begin(), part->end(), '\0', '?');
     const bool absent =
         diagnosis.cause == Cause::unknown_event || diagnosis.cause == Cause::unknown_pmu;
     throw Error(diagnosis.cause, absent ? ENOENT : EINVAL, std::move(parts));

@@ -165,6 +165,7 @@ void EventGroup::reset() {
 }
 
 bool can_count(const GroupSpec& group) {
+    if (group.events.empty()) throw std::invalid_argument("a group needs at least one event");
     try {
         const CpuList cpus = group.events.front().cpus.value_or(CpuList::online());
         EventGroup::open(group, cpus.empty() ? 0 : *cpus.begin());

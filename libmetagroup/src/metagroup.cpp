@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <algorithm>
 #include <array>
 #include <metagroup/metagroup.hpp>
 #include <metagroup/topology.hpp>
@@ -234,6 +235,8 @@ MetaGroup MetaGroup::open(const Options& options) {
         throw std::invalid_argument("EventOrigin::name requires the name of a set");
     if (options.groups.empty())
         throw std::invalid_argument("a meta-group needs at least one event group");
+    if (std::ranges::any_of(options.groups, [](const auto& group) { return group.events.empty(); }))
+        throw std::invalid_argument("a group needs at least one event");
     if (options.cpus && options.cpus->empty())
         throw std::invalid_argument("a meta-group needs at least one CPU");
     state->groups = divide_weak(options.groups);

@@ -28,7 +28,7 @@ class ModuleSampler final : public Sampler {
     ModuleSampler& operator=(ModuleSampler&&) = delete;
     ~ModuleSampler() override {
         try {
-            if (running) device_.stop_stream();
+            if (running && !inherited()) device_.stop_stream();
         } catch (const std::exception&) {  // closing the last descriptor ends the stream
         }
     }

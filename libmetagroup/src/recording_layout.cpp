@@ -43,8 +43,7 @@ Header read_header(const RecordingFile& file) {
 
 // Without O_NONBLOCK, opening a FIFO waits for a writer.
 RecordingFile::RecordingFile(const std::string& path)
-    : name_(path),
-      file_(::open(path == "-" ? "/dev/stdin" : path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+    : name_(path), file_(open_file(path == "-" ? "/dev/stdin" : path, O_RDONLY | O_NONBLOCK)) {
     struct stat status {};
     if (!file_ || ::fstat(file_.get(), &status) != 0)
         throw Error(Cause::other, errno, {.failed = format("cannot open recording \"{}\"", name_)});
@@ -55,6 +54,7 @@ RecordingFile::RecordingFile(const std::string& path)
 }
 
 std::size_t RecordingFile::read(std::uint64_t offset, std::span<std::byte> to) const {
+    interruption_point();
     const auto got = uninterrupted(
         [&] { return ::pread(file_.get(), to.data(), to.size(), static_cast<off_t>(offset)); });
     if (got < 0)

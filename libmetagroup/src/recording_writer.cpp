@@ -91,7 +91,7 @@ RecordingWriter::State::State(const std::string& path, const Options& given)
     : name(path), options(given) {
     options.events = with_attributes_of_stream(given);
     // The counts of all CPUs must not be readable by all users.
-    file = detail::UniqueFd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    file = detail::open_file(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
     if (!file) fail();
     header.magic = kMagic;
     header.size = sizeof(header);

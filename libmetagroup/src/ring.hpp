@@ -74,6 +74,8 @@ class Ring {
         // Pairs with the writer's load of data_tail: the records are read before this store.
         __atomic_store_n(&page().data_tail, begin_, __ATOMIC_RELEASE);
     }
+    /// Leaves the memory mapped. Only the destructor may follow.
+    void forget() noexcept { memory_ = {}; }
     /// True if records not yet removed fill half of the ring or more.
     [[nodiscard]] bool half_full() const noexcept { return head_ - begin_ >= size_ / 2; }
     /// Time of the newest sample up to the last update(), removed or not; 0 if there was none.

@@ -86,6 +86,7 @@ Stream& Stream::operator=(Stream&&) noexcept = default;
 Stream::~Stream() = default;
 
 Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
+    if (state_->sampler->inherited()) return Wake::ended;
     release();
     if (state_->reader.has_more()) return Wake::data;
     auto& poll_fds = state_->sampler->poll_fds;
@@ -126,6 +127,7 @@ Stream::Wake Stream::wait(std::chrono::nanoseconds timeout) {
 }
 
 std::span<const Deadline> Stream::read() & {
+    if (state_->sampler->inherited()) return {};
     if (!state_->sampler->running) return state_->reader.read(UINT64_MAX);
     if (state_->options.overwrite) return {};
     // Taken before the rings are read: samples due after that are not late.
@@ -135,6 +137,7 @@ std::span<const Deadline> Stream::read() & {
 }
 
 std::span<const Records> Stream::read_records() & {
+    if (state_->sampler->inherited()) return {};
     release();
     state_->pieces.clear();
     if (state_->options.overwrite && state_->sampler->running) return {};
@@ -160,10 +163,11 @@ std::span<const pollfd> Stream::poll_fds() const noexcept {
 }
 
 void Stream::release() noexcept {
-    state_->reader.release();
+    if (!state_->sampler->inherited()) state_->reader.release();
 }
 
 std::uint64_t Stream::stop() {
+    if (state_->sampler->inherited()) return 0;
     release();
     return state_->sampler->running ? state_->sampler->stop() : 0;
 }

@@ -3,9 +3,11 @@
 
 #include <fcntl.h>
 #include <mntent.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -20,6 +22,18 @@ namespace metagroup::detail {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+std::atomic<unsigned> fork_count = 0;
+[[maybe_unused]] const int fork_counter =
+    ::pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
+
+}  // namespace
+
+unsigned forks() noexcept {
+    return fork_count.load(std::memory_order_relaxed);
+}
+
 std::uint64_t monotonic_ns() noexcept {
     constexpr std::uint64_t ns_per_s = 1'000'000'000;
     timespec now{};
@@ -33,13 +47,20 @@ bool is_file_name(std::string_view name) {
            !name.starts_with('.');
 }
 
+UniqueFd open_file(const std::string& path, int flags, unsigned mode) noexcept {
+    if (path.find('\0') == path.npos)
+        return UniqueFd(::open(path.c_str(), flags | O_CLOEXEC, mode));
+    errno = ENOENT;
+    return {};
+}
+
 std::optional<std::string> read_file(const std::string& path, Call call) {
     interruption_point();  // event patterns read thousands of files
     const auto check = [&](auto result) {
         if (result < 0) throw_error(call, errno, detail::format("cannot read {}", path));
         return result;
     };
-    const UniqueFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd fd = open_file(path, O_RDONLY);
     // A name that is too long cannot exist.
     if (!fd && (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG)) return std::nullopt;
     check(fd.get());
@@ -109,7 +130,7 @@ UniqueFd open_cgroup(const std::string& name, const std::string& root) {
     const fs::path inside = path.lexically_normal().lexically_relative(root);
     int error = EXDEV;
     if (!inside.empty() && *inside.begin() != "..") {
-        UniqueFd fd(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        UniqueFd fd = open_file(path.string(), O_RDONLY | O_DIRECTORY);
         if (fd) return fd;
         error = errno;
     }

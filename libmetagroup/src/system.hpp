@@ -32,6 +32,9 @@ auto uninterrupted(const SystemCall& call) {
     }
 }
 
+/// Increases in each child process of fork(2).
+unsigned forks() noexcept;
+
 /// CLOCK_MONOTONIC.
 std::uint64_t monotonic_ns() noexcept;
 
@@ -46,6 +49,9 @@ struct SystemPaths {
 /// True if `name` can be a file directly in a directory: not a path, not hidden, and without a NUL,
 /// where system calls would truncate it.
 bool is_file_name(std::string_view name);
+
+/// open(2). No file has a name with a NUL, where open(2) would truncate it: -1 with ENOENT.
+UniqueFd open_file(const std::string& path, int flags, unsigned mode = 0) noexcept;
 
 /// The contents of a file without trailing blanks; no value if it does not exist. Throws the Error
 /// of `call` if it exists and cannot be read.

@@ -186,6 +186,20 @@ TEST_CASE("Every function sets EINVAL for an index out of range") {
     CHECK(refused([&] { return metagroup_stream_get_lost(stream.get(), 0, 0); }));
 }
 
+TEST_CASE("Deadlines of a stream end with the next wait") {
+    const auto group = open(config_of("context-switches"));
+    const Stream stream(metagroup_stream_start(group.get(), 1'000'000, 0));
+    REQUIRE(stream);
+    for (int i = 0; i < 500 && metagroup_stream_get_size(stream.get(), 0) == 0; ++i) {
+        REQUIRE(metagroup_stream_wait(stream.get(), 10'000'000) >= 0);
+        REQUIRE(metagroup_stream_read(stream.get()) >= 0);
+    }
+    REQUIRE(metagroup_stream_get_cpu(stream.get(), 0, 0) >= 0);
+    REQUIRE(metagroup_stream_wait(stream.get(), 0) >= 0);
+    REQUIRE(metagroup_stream_get_cpu(stream.get(), 0, 0) == -1);
+    REQUIRE(errno == EINVAL);
+}
+
 TEST_CASE("A stream has samples of all members at multiples of its period") {
     const auto group = open(config_of("context-switches"));
     constexpr std::uint64_t period = 2'000'000;

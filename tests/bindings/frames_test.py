@@ -45,6 +45,12 @@ class Frames(unittest.TestCase):
         for name in names:
             self.assertGreater(len(frame[name].dropna()), 10)
 
+    def test_events_that_are_the_same_have_separate_columns(self):
+        frame = metagroup.sample("cpu-clock,{cpu-clock,cpu-clock,cpu-clock}", 0.2, backend=BACKEND)
+        names = ["cpu-clock", *TIMES, "cpu-clock (group 2)", "cpu-clock (group 2, 2)",
+                 "cpu-clock (group 2, 3)", *(f"{name} (group 2)" for name in TIMES)]
+        self.assertEqual(list(frame.columns), names)
+
     def test_rates_of_a_group_are_those_of_its_own_samples(self):
         frame = metagroup.sample("cpu-clock,page-faults", 0.5, period=5e-3, backend=BACKEND)
         rates = metagroup.rates(frame)

@@ -155,6 +155,26 @@ class Errors(unittest.TestCase):
                     stream.read(math.nan)
                 stream.read(math.inf)
 
+    def test_text_that_is_not_utf_8_is_shown_in_the_error(self):
+        for call in (lambda: metagroup.MetaGroup(b"\xff"), lambda: metagroup.read(b"/no/\xff"),
+                     lambda: metagroup.read("/no/\udcff")):
+            with self.assertRaises(metagroup.Error) as caught:
+                call()
+            self.assertIn(r"\xff", str(caught.exception))
+
+    def test_a_path_with_a_nul_does_not_exist(self):
+        for call in (lambda: metagroup.MetaGroup("cpu-clock", cgroup="/\0x"),
+                     lambda: metagroup.read("/etc/passwd\0x")):
+            with self.assertRaises(metagroup.Error) as caught:
+                call()
+            self.assertEqual(caught.exception.errno, errno.ENOENT)
+
+    def test_an_object_that_was_not_initialised_raises_an_error(self):
+        for kind, use in ((metagroup.MetaGroup, "read"), (metagroup.Stream, "stop"),
+                          (metagroup.Snapshot, "status"), (metagroup.Accumulator, "totals")):
+            with self.assertRaisesRegex(RuntimeError, "__init__"):
+                getattr(kind.__new__(kind), use)()
+
     def test_an_unknown_backend_raises_value_error(self):
         with self.assertRaises(ValueError):
             metagroup.MetaGroup("cpu-clock", backend="fast")

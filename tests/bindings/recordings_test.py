@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import signal
 import struct
 import subprocess
 import tempfile
@@ -300,7 +301,7 @@ class Recordings(unittest.TestCase):
         file.sample(1000, 0, {1: 1})
         file.write(self.path)
         frame = metagroup.read(self.path)
-        with self.assertRaisesRegex(RuntimeError, "topology of CPU 0 is unknown"):
+        with self.assertRaisesRegex(metagroup.Error, "topology of CPU 0 is unknown"):
             metagroup.totals(frame, by="socket")
         with self.assertRaisesRegex(ValueError, "unknown places 'row'"):
             metagroup.totals(frame, by="row")
@@ -316,6 +317,75 @@ class Recordings(unittest.TestCase):
         names = ["cycles", "event 1", "cycles (group 2)", "event 3"]
         self.assertEqual([name for name in frame.columns if "time" not in name], names)
         self.assertEqual(frame.loc[(1000, 0), names].tolist(), [1, 2, 3, 4])
+
+    def test_a_name_that_is_not_utf_8_is_shown(self):
+        file = File([[1]])
+        file.update(File.NAME, 1, b"\xffname\0")
+        file.update(File.UNIT, 1, b"\xfe\0")
+        file.sample(1000, 0, {1: 1})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        self.assertEqual(frame.columns[0], r"\xffname")
+        self.assertEqual(frame.attrs["events"][r"\xffname"]["unit"], r"\xfe")
+
+    def test_a_frame_without_samples_has_no_rates_and_unknown_sums(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.write(self.path)
+        one = metagroup.read(self.path)
+        for frame in (one, one.iloc[:0]):
+            self.assertEqual(len(metagroup.rates(frame)["event 0"].dropna()), 0)
+            self.assertTrue(metagroup.totals(frame)["count"].isna().all())
+            self.assertEqual(len(metagroup.totals(frame, interval=1)), 0)
+            with self.assertRaisesRegex(ValueError, "no rates to plot"):
+                metagroup.plot(frame)
+
+    def test_an_interval_that_is_no_time_is_an_error(self):
+        file = File([[1]])
+        file.sample(1000, 0, {1: 1})
+        file.write(self.path)
+        frame = metagroup.read(self.path)
+        for interval in (0, -1, 1e-12, 1e300, float("nan"), float("inf")):
+            with self.assertRaisesRegex(ValueError, "invalid interval"):
+                metagroup.totals(frame, interval=interval)
+
+    def test_a_signal_ends_each_step_that_takes_long(self):
+        def longest(call):
+            """From a signal to the end of the call, as a part of the whole call."""
+            begin = time.monotonic()
+            call()
+            whole = time.monotonic() - begin
+            longest = 0
+            for part in range(1, 6):
+                signal.setitimer(signal.ITIMER_REAL, whole * part / 6)
+                begin = time.monotonic()
+                try:
+                    call()
+                except KeyboardInterrupt:
+                    longest = max(longest, time.monotonic() - begin - whole * part / 6)
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            return longest / whole
+
+        before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        others = File([[1]])
+        others.record(73, words(0))
+        others.data *= 1_000_000
+        others.write(self.path)
+        with self.subTest("records that are not samples"):
+            self.assertLess(longest(lambda: metagroup.read(self.path)), 0.4)
+        round_ = File([[1]])
+        for tick in range(100_000):
+            round_.sample(1000 + tick * 7919 % 100_003, 0, {1: tick})
+        round_.write(self.path)
+        with self.subTest("a round"):
+            self.assertLess(longest(lambda: metagroup._metagroup.read_recording(self.path)), 0.4)
+        frame = metagroup.read(self.path)
+
+        def sums():
+            return metagroup.frames._add_up(frame, "all", 3e-9)[0].sums()
+        with self.subTest("sums"):
+            self.assertLess(longest(sums), 0.4)
 
     def test_losses_and_unknown_samples_are_reported(self):
         file = File([[1]])

@@ -76,6 +76,59 @@ for call in (group.read, lambda: stream.read(0.001), lambda: stream.read(60)):
 time.sleep(0.1)
 """)
 
+    def test_several_threads_may_make_the_first_array(self):
+        self.run_script("""
+group = open_group()
+together = threading.Barrier(4)
+
+def read():
+    snapshot = group.read()
+    together.wait()
+    snapshot.counts()
+
+for _ in range(4):
+    threading.Thread(target=read).start()
+""")
+
+    def test_a_child_process_does_not_wait_for_threads_of_its_parent(self):
+        self.run_script("""
+import os, signal
+
+group = open_group()
+with use_until_closed(group.read, group.read):
+    for _ in range(20):
+        child = os.fork()
+        if child == 0:
+            signal.alarm(5)
+            group.read()
+            group.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    group.close()
+""")
+
+    def test_a_stream_has_ended_in_a_child_process(self):
+        self.run_script("""
+import mmap, os
+
+with open_group() as group:
+    stream = metagroup.Stream(group, 1e-3)
+    child = os.fork()
+    if child == 0:
+        with stream:
+            assert len(stream.read(-1)["time"]) == 0
+        memory = [mmap.mmap(-1, 260 << 10) for _ in range(8)]  # where the rings were
+        del stream
+        for one in memory:
+            one.write(b"used")
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    stream.read(0)
+    end = time.monotonic() + 10
+    while len(stream.read(0.05)["time"]) == 0:
+        assert time.monotonic() < end
+""")
+
     def test_a_signal_interrupts_the_wait_for_a_stream(self):
         def interrupt(*_):
             raise KeyboardInterrupt
@@ -94,18 +147,28 @@ time.sleep(0.1)
 class Interrupts(unittest.TestCase):
     """Ctrl-C while a system call waits."""
 
+    def interrupt(self, call, handler="signal.default_int_handler", error="KeyboardInterrupt"):
+        """The seconds from the signal to the end of the call by this error."""
+        script = INTERRUPTED.replace("CALL", call).replace("HANDLER", handler)
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT + script.replace("ERROR", error), EVENTS, "per-fd"],
+            env=os.environ | {"LD_PRELOAD": os.environ["SLOW_CALLS"]},
+            capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        return float(done.stdout)
+
     @unittest.skipUnless("SLOW_CALLS" in os.environ, "slow calls are for the backend per-fd")
     def test_it_ends(self):
         for name, call in (("open", "open_group()"), ("read", "group.read()"),
                            ("a wait for another thread", "wait_for_thread()")):
             with self.subTest(name):
-                done = subprocess.run(
-                    [sys.executable, "-c", SCRIPT + INTERRUPTED.replace("CALL", call), EVENTS,
-                     "per-fd"],
-                    env=os.environ | {"LD_PRELOAD": os.environ["SLOW_CALLS"]},
-                    capture_output=True, text=True, timeout=60, check=False)
-                self.assertEqual((done.returncode, done.stderr), (0, ""))
-                self.assertLess(float(done.stdout), 0.1)
+                self.assertLess(self.interrupt(call), 0.1)
+
+    @unittest.skipUnless("SLOW_CALLS" in os.environ, "slow calls are for the backend per-fd")
+    def test_its_handler_cannot_use_the_object_of_the_call(self):
+        for call in ("group.read()", "wait_for_thread()"):
+            with self.subTest(call):
+                self.interrupt(call, "lambda *_: group.close()", "RuntimeError")
 
     def test_it_ends_a_search_for_many_events(self):
         begin = time.monotonic()
@@ -134,13 +197,13 @@ def wait_for_thread():
     group.read()
 
 group = open_group()
-signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.signal(signal.SIGALRM, HANDLER)
 signal.setitimer(signal.ITIMER_REAL, 0.3)
 begin = time.monotonic()
 slow.value = 3
 try:
     CALL
-except KeyboardInterrupt:
+except ERROR:
     print(time.monotonic() - begin - 0.3)
 slow.value = 0
 """

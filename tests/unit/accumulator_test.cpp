@@ -404,3 +404,10 @@ TEST_CASE("Adding a snapshot allocates nothing once each member was read") {
     counts.add_up();
     CHECK(allocations.count() == 0);
 }
+
+TEST_CASE("A snapshot of some of the members is refused: it does not show which") {
+    Counts counts(layout_of(2));
+    Accumulator accumulator(2);
+    accumulator.add(counts, snapshot({frame(0, 100, 0), frame(1, 100, 0)}));
+    CHECK_THROWS_AS(accumulator.add(counts, snapshot({frame(1, 200, 5)})), std::invalid_argument);
+}

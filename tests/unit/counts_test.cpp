@@ -152,7 +152,7 @@ TEST_CASE("CPUs with unknown topology, such as offline CPUs, have their own row"
     CHECK(rows.places()[1].name == "S1");
     CHECK(rows.places()[2].name == "unknown");
     CHECK(rows.index_of(1) == 2);
-    CHECK_THROWS(Aggregation(AggrMode::socket, CpuList({1}), sockets));
+    CHECK_THROWS_AS(Aggregation(AggrMode::socket, CpuList({1}), sockets), metagroup::Error);
 }
 
 TEST_CASE("A ratio of a row is computed from its own CPUs") {
@@ -299,4 +299,10 @@ TEST_CASE("An event of several PMUs has one column, and the same event twice has
     CHECK(layout.columns().size() == 2);
     CHECK(layout.column_of(1) == 0);
     CHECK(layout.column_of(3) == 1);
+}
+
+TEST_CASE("A group without events has no columns") {
+    const std::vector<metagroup::GroupSpec> groups(2);
+    const CountLayout layout(groups, {}, Aggregation(AggrMode::all, CpuList({0})));
+    CHECK(layout.columns().empty());
 }

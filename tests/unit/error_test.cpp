@@ -275,3 +275,9 @@ TEST_CASE("A suggestion is a question, or nothing") {
     CHECK(did_you_mean("ad", names, {}) == "did you mean \"ab\" or \"ac\"?");
     CHECK(did_you_mean("something", names, "see there") == "see there");
 }
+
+TEST_CASE("A NUL does not end the text of an error") {
+    using namespace std::string_literals;
+    const Error error(Cause::other, EINVAL, {.failed = "a\0b"s, .reason = "c\0"s, .remedy = "d"});
+    CHECK(error.what() == "a?b: c?; d"s);
+}

@@ -148,6 +148,7 @@ TEST_CASE("A failing sibling is named, and fails the whole group") {
 
 TEST_CASE("A group without events, a negative CPU and an unknown read format are refused") {
     CHECK_THROWS_AS(EventGroup::open({}, 0), std::invalid_argument);
+    CHECK_THROWS_AS(metagroup::can_count({}), std::invalid_argument);
     CHECK_THROWS_AS(EventGroup::open(three_events(), -1), std::invalid_argument);
     CHECK_THROWS_AS(EventGroup::open(three_events(), 0, 1U << 5), std::invalid_argument);
 }

@@ -214,6 +214,7 @@ TEST_CASE("A meta-group needs groups and CPUs") {
     MetaGroup::Options wanted = options("dummy", Backend::per_fd);
     wanted.cpus = CpuList();
     CHECK_THROWS_AS(MetaGroup::open(wanted), std::invalid_argument);
+    CHECK_THROWS_AS(MetaGroup::open({.groups = {{.modifiers = "W"}}}), std::invalid_argument);
 }
 
 TEST_CASE("A read of no CPU returns a snapshot without records") {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 // Streams of the kernel: without the module, and in guests of the module as well.
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -269,4 +270,27 @@ TEST_CASE("Samples larger than a ring are refused") {
                                       metagroup::CpuList({first_cpu()}));
     const auto error = error_from([&] { Stream::start(group, small_rings(1ms)); });
     CHECK(error.cause() == Cause::buffer_too_small);
+}
+
+TEST_CASE("A stream has ended in a child process, and continues in its parent") {
+    const Backend backend = GENERATE(from_range(backends()));
+    MetaGroup group = open_real_group(backend);
+    std::optional stream(Stream::start(group, {.period = 1ms}));
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        const bool ended = stream->wait(-1ns) == Stream::Wake::ended && stream->read().empty() &&
+                           stream->read_records().empty() && stream->stop() == 0;
+        stream.reset();
+        ::_exit(ended ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(status == 0);
+    while (!stream->read().empty()) {
+    }
+    const auto end = std::chrono::steady_clock::now() + 10s;
+    while (stream->read().empty() && std::chrono::steady_clock::now() < end)
+        std::this_thread::sleep_for(10ms);
+    CHECK(std::chrono::steady_clock::now() < end);
 }

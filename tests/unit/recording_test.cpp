@@ -334,3 +334,9 @@ TEST_CASE("A damaged recording is either read or refused") {
     }
     CHECK(refused > 200);
 }
+
+TEST_CASE("A path with a NUL is not that of the file before it") {
+    TempTree tree;
+    const std::string path = tree.file("a", "").path("a") + std::string("\0b", 2);
+    CHECK(error_from([&] { Recording{path}; }).code().value() == ENOENT);
+}

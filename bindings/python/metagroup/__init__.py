@@ -15,7 +15,8 @@ whose text has the failed operation, the reason and the remedy.
 
 Threads may share objects. A signal, such as that of Ctrl-C, ends any call within 0.1 s, except a
 sweep that waits for another CPU, for example one with interrupts disabled: it continues until that
-CPU responds.
+CPU responds. A signal handler that uses the object of the call that it interrupted may get a
+RuntimeError. In a child process of os.fork(), meta-groups can be read, and streams have ended.
 """
 
 from ._metagroup import Error, MetaGroup, Snapshot, Stream, __version__

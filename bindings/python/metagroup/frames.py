@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Counts as pandas tables, and a plot of them."""
 
+import itertools
 import os
 import time
 
@@ -26,7 +27,7 @@ def read(path):
     def column(values, missing):
         return pandas.arrays.IntegerArray(values, missing) if len(missing) else values
 
-    raw = _metagroup.read_recording(os.fspath(path))
+    raw = _metagroup.read_recording(os.fsencode(path))
     index = pandas.MultiIndex(levels=[raw.pop("times"), raw.pop("cpus")],
                               codes=[raw.pop("time_codes"), raw.pop("cpu_codes")],
                               names=["time", "cpu"], verify_integrity=False)
@@ -48,9 +49,11 @@ def _names(groups):
     seen = set()
     for number, events in enumerate(groups, 1):
         names = []
-        for name in [*events, *TIMES]:
-            names.append(name if name not in seen else f"{name} (group {number})")
-            seen.add(name)
+        for event in [*events, *TIMES]:
+            copies = (f"{event} (group {number}, {copy})" for copy in itertools.count(2))
+            choice = itertools.chain([event, f"{event} (group {number})"], copies)
+            names.append(next(name for name in choice if name not in seen))
+            seen.add(names[-1])
         yield names
 
 
@@ -138,10 +141,14 @@ def totals(frame, by="all", interval=None):
     """
     import pandas
 
+    if interval is not None and not 1e-9 <= interval <= 1e9:
+        raise ValueError(f"invalid interval {interval}: it must be from 1e-9 to 1e9 seconds")
     sums, _ = _add_up(frame, by, interval)
     tables = {end: _table(one) for end, one in sums.sums()}
     if interval is None:
         return next(iter(tables.values()))
+    if not tables:
+        return pandas.concat({0: totals(frame, by)}, names=["time"]).iloc[:0]
     return pandas.concat(tables, names=["time"])
 
 
@@ -197,7 +204,7 @@ def _add_up(frame, by="all", interval=None):
                                   about.get(events[0] if events else None, {}).get("cpus", cpus))
                                  for events, _ in groups],
                                 frame.attrs.get("topology"), by,
-                                (int(times[0]), int(times[-1])),
+                                (int(times[0]), int(times[-1])) if len(times) else (0, 0),
                                 None if interval is None else round(interval * 1e9))
     columns = {}
     for number, (events, names) in enumerate(groups):
@@ -215,8 +222,11 @@ def plot(frame, event=None, axes=None):
     """Plots the rate of an event (default: the first) by CPU and time. Returns the axes."""
     import matplotlib.pyplot
 
-    event = event or frame.columns[0]
-    table = rates(frame)[event].dropna().unstack("cpu").sort_index()
+    event = event or next(iter(frame.columns), None)
+    table = frame if frame.empty else rates(frame)[event].dropna()
+    if table.empty:
+        raise ValueError("there are no rates to plot")
+    table = table.unstack("cpu").sort_index()
     begin = table.index[0]
     axes = axes or matplotlib.pyplot.gca()
     mesh = axes.pcolormesh((table.index - begin) / 1e9, range(len(table.columns)),

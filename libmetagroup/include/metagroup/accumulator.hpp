@@ -76,6 +76,7 @@ class METAGROUP_API Accumulator {
                                   std::uint64_t begin);
     /// Adds the differences of all members to `counts`; if one begins before `since` (ns), only the
     /// part after `since`. `lanes` maps members to lanes; if empty, both have the same order.
+    /// \throws std::invalid_argument if the snapshot has only some of the members.
     void add(Counts& counts, const SnapshotView& snapshot, std::uint64_t since = 0,
              std::span<const std::size_t> lanes = {});
     /// The next reading of each member is its first, as after LiveGroup::reopen().

@@ -27,8 +27,8 @@ struct Place {
 /// The rows for a list of CPUs.
 class METAGROUP_API Aggregation {
   public:
-    /// `sysfs` is the directory of the machine's CPUs and nodes. \throws std::system_error if it
-    /// does not describe the topology that this mode needs.
+    /// `sysfs` is the directory of the machine's CPUs and nodes. \throws Error if it does not
+    /// describe the topology that this mode needs.
     Aggregation(AggrMode mode, const CpuList& cpus,
                 const std::string& sysfs = "/sys/devices/system");
     /// `topology` describes another machine, by CPU. \throws as above.

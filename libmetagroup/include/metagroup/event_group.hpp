@@ -69,10 +69,11 @@ class METAGROUP_API EventGroup {
 
 /// True unless this machine lacks an event or PMU of the group, or the PMU has too few counters for
 /// the whole group. Lack of permission, descriptors or free counters is reported by open().
+/// \throws std::invalid_argument if the group has no events.
 METAGROUP_API bool can_count(const GroupSpec& group);
 
 /// Splits each weak group that cannot be counted into groups of one event. The other groups are no
-/// longer weak: MetaGroup::open() does not test them again.
+/// longer weak: MetaGroup::open() does not test them again. \throws as can_count().
 METAGROUP_API std::vector<GroupSpec> divide_weak(std::vector<GroupSpec> groups);
 
 }  // namespace metagroup

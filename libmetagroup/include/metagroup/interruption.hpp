@@ -9,9 +9,9 @@ namespace metagroup {
 
 /// By default, library calls continue after a signal. While this object exists, calls on the thread
 /// that constructed it run `check` when a system call was interrupted, and periodically while many
-/// events are looked up and opened. If `check` throws, the call fails with that exception as after
-/// any other error; if it returns, the call continues. A sweep that waits for another CPU cannot be
-/// interrupted.
+/// events are looked up and opened, and while a recording is read. If `check` throws, the call
+/// fails with that exception as after any other error; if it returns, the call continues. A sweep
+/// that waits for another CPU cannot be interrupted.
 class METAGROUP_API Interruption {
   public:
     using Check = void (*)();

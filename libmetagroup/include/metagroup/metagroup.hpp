@@ -108,9 +108,9 @@ class METAGROUP_API MetaGroup {
     /// enables them. A group with an event that only certain CPUs can count (EventSpec::cpus) is
     /// opened only on those in the list. Backend::module closes the leaders' descriptors on the
     /// way, so that only siblings need descriptors; the soft limit of descriptors is raised if
-    /// needed. \throws std::invalid_argument if there is no group, the list of CPUs is empty, or
-    /// Options::set is combined with an option that it excludes. \throws Error naming event, CPU or
-    /// cgroup, and remedy.
+    /// needed. \throws std::invalid_argument if there is no group, one is empty, the list of CPUs
+    /// is empty, or Options::set is combined with an option that it excludes. \throws Error naming
+    /// event, CPU or cgroup, and remedy.
     static MetaGroup open(const Options& options);
 
     MetaGroup(MetaGroup&&) noexcept;

@@ -102,7 +102,8 @@ class METAGROUP_API Deadline {
 
 /// A stream: CPUs read their own members at common deadlines and write the counts to rings in
 /// memory. The reader gets the samples of all CPUs, deadline by deadline, without interrupting CPUs
-/// or copying data. Destruction stops the stream. Move-only; one thread at a time may use it.
+/// or copying data. Destruction stops the stream. In a child process of fork(2) it has ended and
+/// has no data. Move-only; one thread at a time may use it.
 ///
 /// Backend::module: deadlines are multiples of the period on CLOCK_MONOTONIC, the same on all CPUs
 /// (PERF_METAGROUP_IOC_STREAM). Idle CPUs of quiet meta-groups and offline CPUs do not sample. If a

@@ -16,8 +16,8 @@ class Labels {
     static std::vector<std::string> names();
 
     // Cores are numbered per die, and dies per socket, so `core` adds the labels die and socket,
-    // and `die` adds socket. `sysfs` is as in Aggregation. \throws std::system_error if the
-    // topology of a CPU cannot be read.
+    // and `die` adds socket. `sysfs` is as in Aggregation. \throws Error if the topology of a
+    // CPU cannot be read.
     Labels(const std::vector<std::string>& names, const metagroup::CpuList& cpus,
            const std::string& sysfs = "/sys/devices/system");
 
