@@ -355,6 +355,25 @@ TEST_CASE("Without the module, report shows the losses of the sampling timer, bu
                    ContainsSubstring("<path fill=\"#fde725\" d=\"M0 1h24v1h-24z\"/>"));
 }
 
+TEST_CASE("Deadlines that were lost after the last sample are counted, unless --until excludes them",
+          "[no-module]") {
+    using metagroup::test::Bytes;
+    using metagroup::test::SyntheticStream;
+    const metagroup::test::TempTree tree;
+    const std::string path = tree.path("recording");
+    metagroup::RecordingWriter writer(path, SyntheticStream{.cpus = 2}.options());
+    Bytes records;
+    for (const int cpu : {0, 1})
+        for (std::uint64_t at = 0; at < 10; ++at)
+            SyntheticStream::sample(records, cpu, at);
+    SyntheticStream::lost(records, 1, 12, 3);
+    writer.write(metagroup::Records(records));
+    writer.finish();
+    CHECK_THAT(tool_output("report " + path), ContainsSubstring("deadlines lost: 3 of 23\n"));
+    CHECK_THAT(tool_output("report --until 8ms " + path),
+               ContainsSubstring("deadlines lost: 0 of "));
+}
+
 TEST_CASE("report refuses a recording whose only events are timers", "[no-module]") {
     const metagroup::test::TempTree tree;
     metagroup::test::PerfDataBuilder file;

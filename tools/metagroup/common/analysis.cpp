@@ -127,7 +127,9 @@ std::vector<double> Distribution::quantiles() const {
 
 Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t until) {
     const std::uint64_t first = first_time(recording);
-    Extent extent{.begin = since == 0 ? 0 : first + since, .first = UINT64_MAX};
+    Extent extent{.begin = since == 0 ? 0 : first + since,
+                  .end = until > UINT64_MAX - first ? UINT64_MAX : first + until,
+                  .first = UINT64_MAX};
     const metagroup::CpuList recorded = recording.cpus();
     std::set<int> cpus(recorded.begin(), recorded.end());
     recording.rewind();
@@ -216,11 +218,16 @@ bool Analysis::step(const OnInterval& on_interval) {
 }
 
 void Analysis::add(const RecordedEntry& entry) {
-    if (entry.time_ns < extent_.first || entry.time_ns > extent_.last) return;
     if (!extent_.cpus.contains(entry.cpu)) return;  // the file has grown
+    if (entry.kind == Kind::lost) {
+        // What was lost at the end has no sample after it.
+        if (entry.time_ns >= extent_.first && entry.time_ns <= extent_.end) add_timing(entry);
+        return;
+    }
+    if (entry.time_ns < extent_.first || entry.time_ns > extent_.last) return;
     newest_ = std::max(newest_, entry.time_ns);
     add_timing(entry);
-    if (entry.kind == Kind::sample) add_sample(entry);
+    add_sample(entry);
 }
 
 void Analysis::finish(const OnInterval& on_interval) {

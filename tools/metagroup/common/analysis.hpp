@@ -29,8 +29,9 @@ struct Extent {
     };
 
     metagroup::CpuList cpus{};  // including those without samples, if known
-    std::uint64_t begin = 0;    // ns; 0 for the start of the recording
-    std::uint64_t first = 0;
+    std::uint64_t begin = 0;    // ns, of the losses; 0 for the start of the recording
+    std::uint64_t end = UINT64_MAX;
+    std::uint64_t first = 0;  // ns, of the samples
     std::uint64_t last = 0;
     std::uint64_t samples = 0;
     std::map<std::pair<std::size_t, int>, Lane> lanes{};       // by group (its leader) and CPU
