@@ -78,6 +78,10 @@ TEST_CASE("compare counts mutexes and waits per CPU without the module, and one 
     if (number_online() < 2) SKIP("needs two CPUs");
     const nlohmann::json last = compare("--sweeps 200").back();
     const auto cpus = static_cast<double>(number_online());
+    // With link-time optimization, which only clang has, a probe may see no call.
+    if (last["per-fd"]["waits"].is_null() &&
+        contents_of("/proc/version").find("clang") != std::string::npos)
+        SKIP("the compiler of this kernel has inlined the calls that are counted");
     CHECK(last["per-fd"]["mutexes"] >= cpus);
     CHECK(last["per-fd"]["waits"] == cpus - 1);  // its own CPU needs no interrupt
     CHECK(last["module"]["mutexes"] == 1.0);

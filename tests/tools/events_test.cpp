@@ -104,7 +104,8 @@ TEST_CASE("A recording of duration_time has one row for it") {
     const auto row = json_lines(tool_output("report -j " + file)).at(0);
     CHECK(row.at("event") == "duration_time");
     CHECK(row.at("unit") == "ns");  // as stat has it: the CPU may be idle
-    CHECK(row.at("counter-value").get<double>() == Approx(0.2e9).epsilon(0.5));
+    CHECK(row.at("counter-value").get<double>() > 0.1e9);
+    CHECK(row.at("counter-value").get<double>() < 10e9);
     CHECK(row.at("metric-unit") == "/sec");
 }
 

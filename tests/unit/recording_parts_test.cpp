@@ -379,5 +379,6 @@ TEST_CASE("A small file with damaged sizes takes little memory and time") {
         world.write();
         CHECK(read_all(world.path).size() == 2);
     }
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+    // Minutes, if a list were searched for each entry of another; a busy host is slow, too.
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
 }
