@@ -14,6 +14,7 @@
 #include "core/fixup.h"
 #include "core/group.h"
 #include "core/layers.h"
+#include "core/limit.h"
 #include "core/sweep.h"
 
 #define CREATE_TRACE_POINTS
@@ -220,13 +221,15 @@ static void mg_sweep_prepare(struct mg_group *group)
  * mg_sweep - bring records up to date
  * @group:	the meta-group
  * @req_mask:	only members on these CPUs; NULL for all
+ * @limit:	charged for the CPUs that are interrupted, see mg_limit_settle(); or NULL
  *
  * Members that could not be read are marked STALE in their records.
  *
  * Context: Process context, may sleep. mg_group.mutex is held. Takes ctx->lock.
  */
-void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
+void mg_sweep(struct mg_group *group, const struct cpumask *req_mask, struct mg_limit *limit)
 {
+	u32 round = group->cpus.round;
 	int tries = MG_SWEEP_TRIES;
 	bool again;
 	u64 end;
@@ -247,6 +250,9 @@ void mg_sweep(struct mg_group *group, const struct cpumask *req_mask)
 		}
 	} while (again);
 
+	if (unlikely(limit))
+		mg_limit_settle(limit, (group->cpus.round - round) *
+				       cpumask_weight(group->targets));
 	group->swept_all = group->selected == group->cpus.mask;
 	if (!group->swept_all)
 		cpumask_copy(group->swept_mask, group->selected);

@@ -4,8 +4,9 @@
 
 struct cpumask;
 struct mg_group;
+struct mg_limit;
 
-void mg_sweep(struct mg_group *group, const struct cpumask *req_mask);
+void mg_sweep(struct mg_group *group, const struct cpumask *req_mask, struct mg_limit *limit);
 int mg_sweep_error(const struct mg_group *group);
 
 #endif /* MG_SWEEP_H */

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/compiler.h>
-#include <linux/cpumask.h>
 #include <linux/err.h>
 #include <linux/fs.h>
 #include <linux/slab.h>
@@ -131,12 +130,8 @@ int mg_handle_reserve_rings(const struct mg_handle *handle, const struct mg_atta
 void mg_handle_sweep(const struct mg_handle *handle, const struct cpumask *req_mask)
 {
 	struct mg_group *group = handle->group;
-	u32 round = group->cpus.round;
 
-	mg_sweep(group, req_mask);
-	if (unlikely(handle->limit))
-		mg_limit_settle(handle->limit, (group->cpus.round - round) *
-					       cpumask_weight(group->targets));
+	mg_sweep(group, req_mask, handle->limit);
 	if (unlikely(group->migrated))
 		mg_stream_update(handle->stream);
 }

@@ -170,7 +170,7 @@ int perf_metagroup_sweep(struct perf_metagroup *metagroup, perf_metagroup_fn fun
 
 	if (err)
 		return err;
-	mg_sweep(group, NULL);
+	mg_sweep(group, NULL, NULL);
 	for (i = 0; i < group->frames.nr_members; i++)
 		mg_exports_call(group, group->frames.members[i], func, data);
 	mg_group_unlock(group);

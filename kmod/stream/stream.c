@@ -85,8 +85,13 @@ static void mg_stream_fixup(struct work_struct *work)
 		return;
 	}
 	if (READ_ONCE(stream->cpus.failed)) {
-		WRITE_ONCE(stream->cpus.failed, false);
-		mg_sweep(stream->group, NULL);
+		/* Beyond max_sweep_rate, it is done later. */
+		if (stream->limit && mg_limit_wait(stream->limit, true)) {
+			mg_stream_fixup_soon(stream);
+		} else {
+			WRITE_ONCE(stream->cpus.failed, false);
+			mg_sweep(stream->group, NULL, stream->limit);
+		}
 	}
 	mg_stream_update(stream);
 	mutex_unlock(&stream->group->mutex);
