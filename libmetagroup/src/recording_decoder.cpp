@@ -100,7 +100,7 @@ void RecordDecoder::read_cpus(Fields fields) {
 // group.
 void RecordDecoder::read_group(Fields fields) {
     const auto sample = decode_sample(fields);
-    if (!sample || in_group_[sample->event]) return;
+    if (!sample) return;
     put_in_group(sample->event, sample->event);
     for (std::size_t i = 0; i < sample->payload->nr(); ++i) {
         const auto member = layout_.by_id.find(sample->payload->id(i).value());

@@ -125,6 +125,24 @@ std::vector<double> Distribution::quantiles() const {
     return found;
 }
 
+namespace {
+
+// Adds those that the group does not have yet: a sample may lack some.
+void add_events(const Recording& recording, const metagroup::Payload& payload,
+                std::vector<std::size_t>& events) {
+    std::size_t next = 0;
+    for (std::size_t value = 0; value < payload.nr(); ++value) {
+        const auto event = recording.event_of(payload.id(value).value());
+        if (!event || !is_counted(recording.events()[*event])) continue;
+        auto at = std::ranges::find(events, *event);
+        if (at == events.end())
+            at = events.insert(events.begin() + static_cast<std::ptrdiff_t>(next), *event);
+        next = static_cast<std::size_t>(at - events.begin()) + 1;
+    }
+}
+
+}  // namespace
+
 Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t until) {
     const std::uint64_t first = first_time(recording);
     Extent extent{.begin = since == 0 ? 0 : first + since,
@@ -144,14 +162,10 @@ Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t unti
         extent.last = std::max(extent.last, entry->time_ns);
         const auto [lane, is_new] = extent.lanes.try_emplace({entry->event, entry->cpu});
         lane->second.last = std::max(lane->second.last, entry->time_ns);
-        if (!is_new) continue;
-        lane->second.first = entry->time_ns;
-        auto& events = extent.groups[entry->event];
-        if (!events.empty()) continue;
-        for (std::size_t value = 0; value < entry->payload->nr(); ++value) {
-            const auto event = recording.event_of(entry->payload->id(value).value());
-            if (event && is_counted(recording.events()[*event])) events.push_back(*event);
-        }
+        if (is_new) lane->second.first = entry->time_ns;
+        if (entry->payload->nr() <= lane->second.events) continue;
+        lane->second.events = entry->payload->nr();
+        add_events(recording, *entry->payload, extent.groups[entry->event]);
     }
     if (extent.last == 0) throw std::runtime_error("the recording has no samples in this time");
     std::erase_if(extent.groups, [](const auto& group) { return group.second.empty(); });

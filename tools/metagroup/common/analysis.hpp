@@ -26,6 +26,7 @@ struct Extent {
     struct Lane {
         std::uint64_t first = 0;  // ns, of the samples
         std::uint64_t last = 0;
+        std::size_t events = 0;  // in the largest sample
     };
 
     metagroup::CpuList cpus{};  // including those without samples, if known
