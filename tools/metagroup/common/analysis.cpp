@@ -234,8 +234,8 @@ bool Analysis::step(const OnInterval& on_interval) {
 void Analysis::add(const RecordedEntry& entry) {
     if (!extent_.cpus.contains(entry.cpu)) return;  // the file has grown
     if (entry.kind == Kind::lost) {
-        // What was lost at the end has no sample after it.
-        if (entry.time_ns >= extent_.first && entry.time_ns <= extent_.end) add_timing(entry);
+        // Deadlines that were lost at the end have no sample after them.
+        if (entry.time_ns >= extent_.first) add_timing(entry);
         return;
     }
     if (entry.time_ns < extent_.first || entry.time_ns > extent_.last) return;
@@ -312,6 +312,17 @@ void Analysis::add_figures(const Counter& counter, std::size_t place,
     }
 }
 
+// Of the lost deadlines that precede this time, only those between start and end.
+std::uint64_t Analysis::lost_inside(const RecordedEntry& entry) const {
+    const std::uint64_t period =
+        period_ ? *period_ : timer_period(recording_.events()[entry.event].attr);
+    if (period == 0) return entry.time_ns > extent_.end ? 0 : entry.lost;
+    const std::uint64_t time = nominal(entry.time_ns);
+    const std::uint64_t since = (time - nominal(extent_.begin)) / period;
+    const std::uint64_t after = time > extent_.end ? (time - extent_.end - 1) / period : 0;
+    return std::min(entry.lost, since) - std::min({entry.lost, since, after});
+}
+
 void Analysis::add_timing(const RecordedEntry& entry) {
     const std::size_t place = rows_.index_of(entry.cpu);
     Lane& lane = lanes_[{period_ ? 0 : entry.event, entry.cpu}];
@@ -322,13 +333,8 @@ void Analysis::add_timing(const RecordedEntry& entry) {
     if (period_ && before == entry.time_ns) return;
     Losses& losses = losses_[place];
     if (lost) {
-        // Of the preceding deadlines, only those since the start.
-        const std::uint64_t period =
-            period_ ? *period_ : timer_period(recording_.events()[entry.event].attr);
-        const std::uint64_t missed =
-            period == 0
-                ? entry.lost
-                : std::min(entry.lost, (nominal(entry.time_ns) - nominal(extent_.begin)) / period);
+        const std::uint64_t missed = lost_inside(entry);
+        if (missed == 0) return;
         losses.lost += missed;
         losses.expected += missed;
         histograms_.try_emplace({place, figures_.size()});  // a row even without a sample

@@ -134,6 +134,7 @@ class Analysis {
     void add(const metagroup::RecordedEntry& entry);
     void add_sample(const metagroup::RecordedEntry& entry);
     void add_timing(const metagroup::RecordedEntry& entry);
+    std::uint64_t lost_inside(const metagroup::RecordedEntry& entry) const;
     void add_figures(const Counter& counter, std::size_t place,
                      const metagroup::Difference& difference);
     bool take_values(const metagroup::RecordedEntry& entry);
