@@ -285,6 +285,7 @@ void Analysis::add_sample(const RecordedEntry& entry) {
                                {.time = entry.time_ns,
                                 .enabled = enabled,
                                 .running = entry.payload->time_running().value_or(enabled),
+                                .status = metagroup::Status::idle,
                                 .counts = values_,
                                 .ids = ids_})
             : std::nullopt;
