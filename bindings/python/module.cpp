@@ -351,13 +351,13 @@ py::dict read_recording(const std::string& path) {
     known.insert(recorded.begin(), recorded.end());
     const CpuList all({known.begin(), known.end()});
     std::map<std::size_t, py::list> events;  // by leader
-    for (std::size_t i = 0; i < recording.events().size(); ++i) {
+    for (const auto& [i, leader] : table.leaders) {
         const RecordedEvent& event = recording.events()[i];
-        if (event.is_timer() || table.events[i].values.size() == 0) continue;
+        if (event.is_timer()) continue;
         py::dict description = description_of(column_of(event));
-        const CpuList counting = counting_cpus(event, CpuList(table.sampled[event.leader]), all);
+        const CpuList counting = counting_cpus(event, CpuList(table.sampled[leader]), all);
         description["cpus"] = std::vector<int>(counting.begin(), counting.end());
-        events[event.leader].append(
+        events[leader].append(
             py::make_tuple(text_of(event.name), description, given_column(table.events[i])));
     }
     py::list groups;

@@ -50,9 +50,11 @@ bool RecordingTable::step() {
 
 void RecordingTable::add(const RecordedEntry& sample) {
     const std::size_t begin = values_.size();
-    for (std::size_t i = 0; i < sample.payload->nr(); ++i)
-        if (const auto event = recording_.event_of(sample.payload->id(i).value()))
+    for (std::size_t i = 0; i < sample.payload->nr(); ++i) {
+        const auto event = recording_.event_of(sample.payload->id(i).value());
+        if (event && leaders.try_emplace(*event, sample.event).first->second == sample.event)
             values_.push_back({static_cast<std::uint32_t>(*event), sample.payload->value(i)});
+    }
     newest_ = std::max(newest_, sample.time_ns);
     std::vector<int>& cpus_of_group = sampled[sample.event];
     const auto place = std::ranges::lower_bound(cpus_of_group, sample.cpu);

@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <metagroup/recording.hpp>
 #include <new>
 #include <utility>
@@ -78,14 +79,15 @@ class RecordingTable {
     /// signals: the caller does not hold the interpreter's lock.
     bool step();
 
-    NumberColumn<std::uint64_t> times;      ///< ascending, each once
-    NumberColumn<std::int32_t> time_codes;  ///< by row: index in `times`
-    std::vector<int> cpus;                  ///< ascending
-    NumberColumn<std::int16_t> cpu_codes;   ///< by row: index in `cpus`
-    std::vector<CountColumn> events;        ///< by event
-    std::vector<CountColumn> enabled;       ///< by leader: ns; the time if the file has none
-    std::vector<CountColumn> running;       ///< by leader
-    std::vector<std::vector<int>> sampled;  ///< by leader: CPUs, ascending
+    NumberColumn<std::uint64_t> times;           ///< ascending, each once
+    NumberColumn<std::int32_t> time_codes;       ///< by row: index in `times`
+    std::vector<int> cpus;                       ///< ascending
+    NumberColumn<std::int16_t> cpu_codes;        ///< by row: index in `cpus`
+    std::vector<CountColumn> events;             ///< by event
+    std::map<std::size_t, std::size_t> leaders;  ///< by event: whose samples have its counts
+    std::vector<CountColumn> enabled;            ///< by leader: ns; the time if the file has none
+    std::vector<CountColumn> running;            ///< by leader
+    std::vector<std::vector<int>> sampled;       ///< by leader: CPUs, ascending
     std::uint64_t lost = 0;
 
   private:

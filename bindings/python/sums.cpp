@@ -201,6 +201,7 @@ py::array_t<double> TableSums::add(std::size_t group, const Array<std::uint64_t>
         const auto difference = accumulator_.add(lane, {.time = time[row],
                                                         .enabled = time_enabled[row],
                                                         .running = time_running[row],
+                                                        .status = Status::idle,
                                                         .counts = values});
         if (difference && intervals_) intervals_->add(lane, *difference);
         if (difference && !intervals_) whole_.add(lane, *difference);

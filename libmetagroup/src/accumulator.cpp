@@ -129,7 +129,7 @@ std::optional<Difference> Accumulator::add_record(std::size_t member, const Reco
 }
 
 std::optional<Difference> Accumulator::add(const Sample& sample) {
-    return add_record(sample.index(), sample, {.time = sample.time_ns()});
+    return add_record(sample.index(), sample, {.time = sample.time_ns(), .status = Status::idle});
 }
 
 std::optional<Difference> Accumulator::add(std::size_t member, const MemberView& record,

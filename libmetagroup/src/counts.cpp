@@ -295,33 +295,45 @@ double Mean::deviation() const noexcept {
     return std::sqrt(squares / (n - 1) / n);
 }
 
-void Runs::add(double seconds, const Counts& counts) {
-    seconds_.add(seconds);
-    if (seconds_.runs == 1) {
-        counts_ = counts;
-    } else {
-        for (std::size_t i = 0; i < counts_->cells_.size(); ++i)
-            counts_->cells_[i].add(counts.cells_[i]);
-    }
-    values_.resize(counts.sums_.size());
-    const auto mean_of = [n = seconds_.runs](std::uint64_t mean, std::uint64_t next) {
-        return (mean * (n - 1) + next) / n;
-    };
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-        const Count& next = counts.sums_[i];
-        Count& mean = counts_->sums_[i];
-        values_[i].add(next.value());
-        if (seconds_.runs == 1) continue;
+namespace {
+
+// The time of each counter.
+std::uint64_t wall_of_each(const Count& count) {
+    return count.counted == 0 ? 0 : count.wall / count.counted;
+}
+
+// Adds the counts of a run to their means.
+void add_run(std::span<const Count> run, std::span<Count> means, std::vector<Mean>& values) {
+    values.resize(run.size());
+    for (std::size_t i = 0; i < run.size(); ++i) {
+        const Count& next = run[i];
+        Count& mean = means[i];
+        values[i].add(next.value());
+        const std::uint64_t n = values[i].runs;
+        if (n == 1) continue;
+        const auto mean_of = [n](std::uint64_t before, std::uint64_t last) {
+            return (before * (n - 1) + last) / n;
+        };
         mean.count = 0;
-        mean.estimate = values_[i].value;
-        mean.deviation = values_[i].deviation();
+        mean.estimate = values[i].value;
+        mean.deviation = values[i].deviation();
         mean.enabled = mean_of(mean.enabled, next.enabled);
         mean.running = mean_of(mean.running, next.running);
         mean.offline = mean_of(mean.offline, next.offline);
-        mean.wall = mean_of(mean.wall, next.wall);
+        const std::uint64_t wall = mean_of(wall_of_each(mean), wall_of_each(next));
         mean.counted = std::min(mean.counted, next.counted);
+        mean.wall = wall * mean.counted;
         mean.partial = std::min(std::max(mean.partial, next.partial), mean.counted);
     }
+}
+
+}  // namespace
+
+void Runs::add(double seconds, const Counts& counts) {
+    seconds_.add(seconds);
+    if (seconds_.runs == 1) counts_ = counts;
+    add_run(counts.sums_, counts_->sums_, sums_);
+    add_run(counts.cells_, counts_->cells_, cells_);
 }
 
 }  // namespace metagroup

@@ -54,6 +54,8 @@ void RecordDecoder::learn(std::uint32_t type, Fields fields) {
         // decode() counts damaged samples.
         if (type != PERF_RECORD_SAMPLE) remark(error.reason());
     }
+    if (of_task_)
+        fields.refuse("the counts of a task, which include those on other CPUs; record with -a");
 }
 
 void RecordDecoder::read_update(Fields fields) {
@@ -87,8 +89,10 @@ void RecordDecoder::read_cpus(Fields fields) {
     fields.take<std::uint64_t>();  // their number
     while (fields.left() >= sizeof(Entry)) {
         const auto entry = fields.take<Entry>();
-        if (entry.cpu <= kMaxCpu && layout_.by_id.contains(entry.id))
-            cpus_[entry.id] = static_cast<int>(entry.cpu);
+        const auto event = layout_.by_id.find(entry.id);
+        if (event == layout_.by_id.end()) continue;
+        if (entry.cpu <= kMaxCpu) cpus_[entry.id] = static_cast<int>(entry.cpu);
+        of_task_ |= entry.cpu == UINT64_MAX && has_counts(layout_.events[event->second]);
     }
 }
 
@@ -96,7 +100,7 @@ void RecordDecoder::read_cpus(Fields fields) {
 // group.
 void RecordDecoder::read_group(Fields fields) {
     const auto sample = decode_sample(fields);
-    if (!sample || in_group_[sample->event]) return;
+    if (!sample) return;
     put_in_group(sample->event, sample->event);
     for (std::size_t i = 0; i < sample->payload->nr(); ++i) {
         const auto member = layout_.by_id.find(sample->payload->id(i).value());

@@ -68,6 +68,7 @@ class RecordDecoder {
     std::vector<bool> in_group_;                           // by event
     std::size_t ungrouped_ = 0;                            // events
     std::unordered_map<std::uint64_t, int> cpus_;          // by identifier
+    bool of_task_ = false;                                 // a counter is not bound to a CPU
     std::map<std::pair<std::size_t, int>, OwnTimer> own_;  // by event and CPU
     std::map<int, std::uint64_t>
         reported_;               // losses reported by rings and not yet included in a total; by CPU

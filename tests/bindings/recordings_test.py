@@ -306,6 +306,15 @@ class Recordings(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "unknown places 'row'"):
             metagroup.totals(frame, by="row")
 
+    def test_an_event_that_the_first_sample_of_its_group_lacks_has_a_column(self):
+        file = File([[1], [11]])
+        file.sample(1000, 0, {1: 1})
+        for tick in range(2, 5):
+            file.sample(1000 * tick, 0, {1: tick, 11: 3 * tick})
+        file.write(self.path)
+        totals = metagroup.totals(metagroup.read(self.path))
+        self.assertEqual(totals["count"].tolist(), [2, 6])
+
     def test_events_with_the_same_name_have_separate_columns(self):
         file = File([[1], [11]], [[2], [12]])
         for number in (1, 2):

@@ -76,7 +76,8 @@ class ScheduledGroup {
     }
     void replace() {
         counts_ = {};
-        enabled_ = running_ = 0;
+        enabled_ = 300;
+        running_ = 100;
         for (std::uint64_t& id : ids_)
             id += 100;
         known_ = false;
@@ -125,6 +126,7 @@ class ScheduledGroup {
                 .ids = ids_};
     }
     [[nodiscard]] std::uint64_t time() const { return time_; }
+    [[nodiscard]] bool online() const { return online_; }
 
     std::array<Truth, events> truth{};
     std::array<Part, events> added{};
@@ -145,7 +147,7 @@ class ScheduledGroup {
     Random& random_;
     ScheduleOptions options_;
     bool online_ = true, on_pmu_ = true, known_ = false, back_ = false;
-    std::uint64_t time_ = 1'000'000, enabled_ = 500, running_ = 500;
+    std::uint64_t time_ = 1'000'000, enabled_ = 900, running_ = 500;
     std::uint32_t generation_ = 0;
     std::array<std::uint64_t, events> rates_{}, counts_{7, 9}, ids_{1, 2};
     std::array<std::uint64_t, events> last_counts_{};

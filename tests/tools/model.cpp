@@ -37,8 +37,10 @@ void check_number(double printed, double truth, double precision = 1e-9) {
 }
 
 struct Schedule {
-    Schedule(int seed, bool hotplug) : random(static_cast<std::uint64_t>(seed)) {
+    Schedule(int seed, bool hotplug, bool of_cgroup = false)
+        : random(static_cast<std::uint64_t>(seed)) {
         const ScheduleOptions options{.multiplexed = seed % 2 == 1,
+                                      .of_cgroup = of_cgroup,
                                       .hotplug = hotplug && seed % 4 >= 2};
         for (int cpu = 0; cpu < kCpus; ++cpu)
             groups.emplace_back(random, options);
@@ -344,7 +346,7 @@ void check_export(int seed) {
 }
 
 void check_report(int seed) {
-    Schedule schedule(seed, true);
+    Schedule schedule(seed, true, seed % 3 == 0);
     const metagroup::test::TempTree tree;
     const std::string path = tree.path("recording");
     metagroup::test::PerfDataBuilder file;
@@ -356,7 +358,8 @@ void check_report(int seed) {
         if (reading > 0) schedule.run();
         for (int cpu = 0; cpu < kCpus; ++cpu) {
             ScheduledGroup& group = schedule.groups[static_cast<std::size_t>(cpu)];
-            if (!schedule.read(group, reading == 0)) continue;
+            // An offline CPU takes no samples.
+            if (!group.online() || !schedule.read(group, reading == 0)) continue;
             const metagroup::Reading now = group.reading();
             const auto id = static_cast<std::uint64_t>(cpu);
             file.sample(now.time, cpu, {{now.counts[0], id + 1}, {now.counts[1], id + 11}},

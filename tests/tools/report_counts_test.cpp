@@ -21,9 +21,10 @@ class Counted {
     explicit Counted(int cpus) : writer_(file, options(cpus)) {}
 
     void sample(int cpu, std::uint64_t deadline, std::uint64_t count,
-                std::optional<std::uint64_t> running = {}) {
+                std::optional<std::uint64_t> running = {},
+                std::optional<std::uint64_t> enabled = {}) {
         using namespace metagroup::test;
-        const std::uint64_t elapsed = (deadline + 1) * kPeriod;
+        const std::uint64_t elapsed = enabled.value_or((deadline + 1) * kPeriod);
         const Bytes read =
             payload(SyntheticStream::format, {{count, SyntheticStream::cycles_id(cpu)}}, elapsed,
                     running.value_or(elapsed));
@@ -258,6 +259,50 @@ TEST_CASE("Losses exclude deadlines before the time that is shown", "[no-module]
     CHECK_THAT(losses("500ms"), ContainsSubstring("deadlines lost: 0 of 20"));
     CHECK_THAT(losses("495ms"), ContainsSubstring("deadlines lost: 5 of 25"));
     CHECK_THAT(losses("0ms"), ContainsSubstring("deadlines lost: 490 of 520"));
+}
+
+TEST_CASE("Losses include deadlines before --until that are reported after it", "[no-module]") {
+    Counted counted(1);
+    for (std::uint64_t at = 0; at < 520; ++at) {
+        if (at == 500) counted.lost(0, 500, 490);
+        if (at < 10 || at >= 500) counted.sample(0, at, at * 1000);
+    }
+    counted.report("");
+    const auto losses = [&](const char* until) {
+        return tool_output(std::string("report --until ") + until + ' ' + counted.file);
+    };
+    CHECK_THAT(losses("9ms"), ContainsSubstring("deadlines lost: 0 of 10\n"));
+    CHECK_THAT(losses("10ms"), ContainsSubstring("deadlines lost: 1 of 11\n"));
+    CHECK_THAT(losses("499ms"), ContainsSubstring("deadlines lost: 490 of 500\n"));
+    CHECK_THAT(losses("500ms"), ContainsSubstring("deadlines lost: 490 of 501\n"));
+}
+
+TEST_CASE("An event is counted although the first sample of its group lacks it", "[no-module]") {
+    const metagroup::test::TempTree tree;
+    metagroup::test::PerfDataBuilder file;
+    file.event({1});
+    file.event({2});
+    constexpr std::uint64_t ms = metagroup::test::PerfDataBuilder::ms;
+    file.sample(ms, 0, {{5, 1}});
+    for (std::uint64_t at = 2; at < 10; ++at)
+        file.sample(at * ms, 0, {{5 * at, 1}, {7 * at, 2}});
+    file.write(tree.path("recording"));
+    const auto lines = json_lines(tool_output("report -j " + tree.path("recording")));
+    CHECK(lines.at(0).at("counter-value") == 35);
+    CHECK(lines.at(1).at("counter-value") == 49);
+}
+
+TEST_CASE("The rate of a cgroup is over the whole time, not only that in which it ran",
+          "[no-module]") {
+    Counted counted(1);
+    for (std::uint64_t at = 0; at <= 40; ++at) {
+        const std::uint64_t ran = (at + 3) / 4 * kPeriod;  // every fourth period
+        counted.sample(0, at, ran, ran, ran);
+    }
+    const auto lines = counted.report("");
+    CHECK(lines.at(0).at("counter-value") == 10 * kPeriod);
+    CHECK(lines.at(0).at("metric-value") == 0.25e9);
+    CHECK_FALSE(lines.at(0).contains("counters-missing"));
 }
 
 TEST_CASE("A large count is written with all digits", "[no-module]") {

@@ -244,10 +244,28 @@ TEST_CASE("The mean of runs has the mean of their times, and misses whatever one
     CHECK(mean.enabled == kSecond + kSecond / 2);
     CHECK(mean.running == kSecond + kSecond / 2);
     CHECK(mean.offline == kSecond / 2);
-    CHECK(mean.wall == kSecond + kSecond / 2);
+    CHECK(mean.seconds() == 1);
+    CHECK(runs.counts().rate(mean, 0) == 150);
     CHECK(mean.counted == 1);
     CHECK(mean.counters == 2);
-    CHECK(runs.counts().counter(0, 0).count == 200);
+    CHECK(runs.counts().counter(0, 0).value() == 100);
+}
+
+TEST_CASE("The sums over CPUs with all events are means of the runs, too") {
+    // CPU 1 lacks the second event.
+    Counts counts(std::make_shared<CountLayout>(std::vector<Column>(2), two_groups(2),
+                                                Aggregation(AggrMode::all, CpuList::parse("0-1"))));
+    for (const std::size_t lane : {0U, 1U, 2U})
+        counts.add(lane, {.to = kSecond, .counts = kSome});
+    counts.add_up(kSecond);
+    metagroup::Runs runs;
+    for (int run = 0; run < 3; ++run)
+        runs.add(1, counts);
+    std::array<Count, 2> sums;
+    REQUIRE(runs.counts().sum_common(0, std::array<std::size_t, 2>{0, 1}, sums));
+    CHECK(sums[0].value() == 100);
+    CHECK(sums[0].counted == 1);
+    CHECK(sums[0].seconds() == 1);
 }
 
 TEST_CASE("The mean of runs excludes CPUs that are partial in one of them") {

@@ -169,6 +169,28 @@ TEST_CASE("A group whose first sample is late gets its leader") {
     CHECK(recording.events()[3].leader == 2);
 }
 
+TEST_CASE("An event that the first sample of its group lacks is in the group") {
+    Parts world;
+    world.file.sample(ms, 0, {{5, 1}});
+    world.samples(2, 4);
+    world.write();
+    const Recording recording(world.path);
+    CHECK(recording.events()[1].leader == 0);
+}
+
+TEST_CASE("A recording of a task is refused: its counts are not those of CPUs") {
+    Parts world;
+    Bytes index;
+    append(index, std::uint64_t{1});
+    for (const std::uint64_t word :
+         {std::uint64_t{1}, std::uint64_t{0}, ~std::uint64_t{0}, std::uint64_t{1234}})
+        append(index, word);
+    world.file.record(PerfDataBuilder::id_index, index);
+    world.samples(1, 3);
+    world.write();
+    CHECK_THROWS_WITH(Recording(world.path), ContainsSubstring("record with -a"));
+}
+
 TEST_CASE("A topology that cannot be decoded is ignored") {
     Parts world;
     append(world.file.features[PerfDataBuilder::nrcpus], std::uint32_t{2});

@@ -24,6 +24,8 @@ struct Reading {
     std::uint64_t time = 0;     ///< ns
     std::uint64_t enabled = 0;  ///< ns enabled since it was opened
     std::uint64_t running = 0;
+    /// Status::idle if times that do not advance mean that nothing was counted. Samples have it:
+    /// a CPU that takes one is online, so a cgroup did not run there.
     Status status = Status::ok;
     std::uint32_t generation = 0;
     std::span<const std::uint64_t> counts{};  ///< by event

@@ -212,7 +212,8 @@ class METAGROUP_API Runs {
 
   private:
     Mean seconds_;
-    std::vector<Mean> values_;  // of the sums
+    std::vector<Mean> sums_;
+    std::vector<Mean> cells_;
     std::optional<Counts> counts_;
 };
 

@@ -125,6 +125,24 @@ std::vector<double> Distribution::quantiles() const {
     return found;
 }
 
+namespace {
+
+// Adds those that the group does not have yet: a sample may lack some.
+void add_events(const Recording& recording, const metagroup::Payload& payload,
+                std::vector<std::size_t>& events) {
+    std::size_t next = 0;
+    for (std::size_t value = 0; value < payload.nr(); ++value) {
+        const auto event = recording.event_of(payload.id(value).value());
+        if (!event || !is_counted(recording.events()[*event])) continue;
+        auto at = std::ranges::find(events, *event);
+        if (at == events.end())
+            at = events.insert(events.begin() + static_cast<std::ptrdiff_t>(next), *event);
+        next = static_cast<std::size_t>(at - events.begin()) + 1;
+    }
+}
+
+}  // namespace
+
 Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t until) {
     const std::uint64_t first = first_time(recording);
     Extent extent{.begin = since == 0 ? 0 : first + since,
@@ -144,14 +162,10 @@ Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t unti
         extent.last = std::max(extent.last, entry->time_ns);
         const auto [lane, is_new] = extent.lanes.try_emplace({entry->event, entry->cpu});
         lane->second.last = std::max(lane->second.last, entry->time_ns);
-        if (!is_new) continue;
-        lane->second.first = entry->time_ns;
-        auto& events = extent.groups[entry->event];
-        if (!events.empty()) continue;
-        for (std::size_t value = 0; value < entry->payload->nr(); ++value) {
-            const auto event = recording.event_of(entry->payload->id(value).value());
-            if (event && is_counted(recording.events()[*event])) events.push_back(*event);
-        }
+        if (is_new) lane->second.first = entry->time_ns;
+        if (entry->payload->nr() <= lane->second.events) continue;
+        lane->second.events = entry->payload->nr();
+        add_events(recording, *entry->payload, extent.groups[entry->event]);
     }
     if (extent.last == 0) throw std::runtime_error("the recording has no samples in this time");
     std::erase_if(extent.groups, [](const auto& group) { return group.second.empty(); });
@@ -220,8 +234,8 @@ bool Analysis::step(const OnInterval& on_interval) {
 void Analysis::add(const RecordedEntry& entry) {
     if (!extent_.cpus.contains(entry.cpu)) return;  // the file has grown
     if (entry.kind == Kind::lost) {
-        // What was lost at the end has no sample after it.
-        if (entry.time_ns >= extent_.first && entry.time_ns <= extent_.end) add_timing(entry);
+        // Deadlines that were lost at the end have no sample after them.
+        if (entry.time_ns >= extent_.first) add_timing(entry);
         return;
     }
     if (entry.time_ns < extent_.first || entry.time_ns > extent_.last) return;
@@ -271,6 +285,7 @@ void Analysis::add_sample(const RecordedEntry& entry) {
                                {.time = entry.time_ns,
                                 .enabled = enabled,
                                 .running = entry.payload->time_running().value_or(enabled),
+                                .status = metagroup::Status::idle,
                                 .counts = values_,
                                 .ids = ids_})
             : std::nullopt;
@@ -298,6 +313,17 @@ void Analysis::add_figures(const Counter& counter, std::size_t place,
     }
 }
 
+// Of the lost deadlines that precede this time, only those between start and end.
+std::uint64_t Analysis::lost_inside(const RecordedEntry& entry) const {
+    const std::uint64_t period =
+        period_ ? *period_ : timer_period(recording_.events()[entry.event].attr);
+    if (period == 0) return entry.time_ns > extent_.end ? 0 : entry.lost;
+    const std::uint64_t time = nominal(entry.time_ns);
+    const std::uint64_t since = (time - nominal(extent_.begin)) / period;
+    const std::uint64_t after = time > extent_.end ? (time - extent_.end - 1) / period : 0;
+    return std::min(entry.lost, since) - std::min({entry.lost, since, after});
+}
+
 void Analysis::add_timing(const RecordedEntry& entry) {
     const std::size_t place = rows_.index_of(entry.cpu);
     Lane& lane = lanes_[{period_ ? 0 : entry.event, entry.cpu}];
@@ -308,13 +334,8 @@ void Analysis::add_timing(const RecordedEntry& entry) {
     if (period_ && before == entry.time_ns) return;
     Losses& losses = losses_[place];
     if (lost) {
-        // Of the preceding deadlines, only those since the start.
-        const std::uint64_t period =
-            period_ ? *period_ : timer_period(recording_.events()[entry.event].attr);
-        const std::uint64_t missed =
-            period == 0
-                ? entry.lost
-                : std::min(entry.lost, (nominal(entry.time_ns) - nominal(extent_.begin)) / period);
+        const std::uint64_t missed = lost_inside(entry);
+        if (missed == 0) return;
         losses.lost += missed;
         losses.expected += missed;
         histograms_.try_emplace({place, figures_.size()});  // a row even without a sample

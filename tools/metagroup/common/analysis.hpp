@@ -26,6 +26,7 @@ struct Extent {
     struct Lane {
         std::uint64_t first = 0;  // ns, of the samples
         std::uint64_t last = 0;
+        std::size_t events = 0;  // in the largest sample
     };
 
     metagroup::CpuList cpus{};  // including those without samples, if known
@@ -133,6 +134,7 @@ class Analysis {
     void add(const metagroup::RecordedEntry& entry);
     void add_sample(const metagroup::RecordedEntry& entry);
     void add_timing(const metagroup::RecordedEntry& entry);
+    std::uint64_t lost_inside(const metagroup::RecordedEntry& entry) const;
     void add_figures(const Counter& counter, std::size_t place,
                      const metagroup::Difference& difference);
     bool take_values(const metagroup::RecordedEntry& entry);
