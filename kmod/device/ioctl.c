@@ -136,6 +136,8 @@ static long mg_ioctl_attach(struct mg_handle *handle, void __user *uarg)
 {
 	struct perf_metagroup_attach arg;
 	struct mg_attach attach = { };
+	/* mg_stream_update() interrupts CPUs, and charges for them. */
+	bool interrupts = mg_handle_stream(handle);
 	int err;
 
 	err = mg_copy_in(&arg, sizeof(arg),
@@ -144,12 +146,17 @@ static long mg_ioctl_attach(struct mg_handle *handle, void __user *uarg)
 		return err;
 	if (arg.flags || !arg.count)
 		return -EINVAL;
+	err = interrupts ? mg_handle_wait(handle) : 0;
+	if (err)
+		return err;
 
 	attach.failed = arg.count;
 	err = mg_attach(handle, &attach, &arg, uarg);
 	if (err && mg_copy_out_attach(&attach, &arg, uarg))
 		err = -EFAULT;
 	mg_attach_end(&attach);
+	if (interrupts)
+		mg_limit_settle(handle->limit, 0);
 	return err;
 }
 

@@ -139,6 +139,28 @@ TEST_CASE_METHOD(NeedsStreams,
 }
 
 TEST_CASE_METHOD(NeedsStreams,
+                 "At the limit, ATTACH to a running stream fails with EAGAIN if O_NONBLOCK is set",
+                 "[privilege]") {
+    const auto cpus = online_cpus();
+    if (cpus.size() < 3) SKIP("needs three CPUs");
+    const OpenMachine machine;
+    const MaxSweepRate rate(1);
+    const auto errors = run_as(Identity::user, {}, [&](auto) {
+        const Meta meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK)));
+        std::vector<EventGroup> groups;
+        for (std::size_t i = 0; i < 3; ++i)
+            groups.push_back(open_group(cpus[i], kTimes, 1));
+        perf_metagroup_stream arg = stream_of(100ms, kRingPage);
+        if (meta.attach(groups[0])) throw std::runtime_error("no member");
+        if (!wait_until([&] { return start_stream(meta, arg) == 0; }))
+            throw std::runtime_error("no stream");
+        std::this_thread::sleep_for(seconds(2));  // its start is paid for
+        return std::array{meta.attach(groups[1]), meta.attach(groups[2])};
+    });
+    REQUIRE(errors == std::array<long, 2>{0, -EAGAIN});
+}
+
+TEST_CASE_METHOD(NeedsStreams,
                  "A stream whose group cannot grow does not sweep more often than max_sweep_rate",
                  "[privilege]") {
     constexpr unsigned kPerSecond = 4;

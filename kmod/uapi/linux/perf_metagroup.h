@@ -27,7 +27,8 @@
  *   ENOTTY  unknown command, or command of a feature that INFO does not report
  *
  * Ioctls that interrupt CPUs (SWEEP, CONTROL, ENABLE, DISABLE, RESET, OPEN_SET,
- * SET_EVENTS, JOIN, DETACH, and STREAM to start one) may also fail with
+ * SET_EVENTS, JOIN, DETACH, STREAM to start one, and ATTACH once it was started) may
+ * also fail with
  *
  *   EAGAIN  O_NONBLOCK is set, and the CPUs would exceed max_sweep_rate
  */
