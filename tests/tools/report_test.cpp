@@ -355,8 +355,9 @@ TEST_CASE("Without the module, report shows the losses of the sampling timer, bu
                    ContainsSubstring("<path fill=\"#fde725\" d=\"M0 1h24v1h-24z\"/>"));
 }
 
-TEST_CASE("Deadlines that were lost after the last sample are counted, unless --until excludes them",
-          "[no-module]") {
+TEST_CASE(
+    "Deadlines that were lost after the last sample are counted, unless --until excludes them",
+    "[no-module]") {
     using metagroup::test::Bytes;
     using metagroup::test::SyntheticStream;
     const metagroup::test::TempTree tree;
