@@ -76,7 +76,7 @@ class ScheduledGroup {
     }
     void replace() {
         counts_ = {};
-        enabled_ = 300;
+        enabled_ = --fresh_;  // or two replacements in succession look like a rest
         running_ = 100;
         for (std::uint64_t& id : ids_)
             id += 100;
@@ -147,7 +147,7 @@ class ScheduledGroup {
     Random& random_;
     ScheduleOptions options_;
     bool online_ = true, on_pmu_ = true, known_ = false, back_ = false;
-    std::uint64_t time_ = 1'000'000, enabled_ = 900, running_ = 500;
+    std::uint64_t time_ = 1'000'000, enabled_ = 900, running_ = 500, fresh_ = 300;
     std::uint32_t generation_ = 0;
     std::array<std::uint64_t, events> rates_{}, counts_{7, 9}, ids_{1, 2};
     std::array<std::uint64_t, events> last_counts_{};

@@ -314,7 +314,8 @@ TEST_CASE("An event of several PMUs has one column, and the same event twice has
     const std::vector<metagroup::GroupSpec> groups{of_pmu("imc_0/reads/"), of_pmu("imc_1/reads/"),
                                                    of_pmu("imc_0/reads/"), of_pmu("imc_1/reads/")};
     const CountLayout layout(groups, {}, Aggregation(AggrMode::all, CpuList({0})));
-    CHECK(layout.columns().size() == 2);
+    REQUIRE(layout.columns().size() == 2);
+    CHECK(layout.columns()[0].event == "imc/reads/");
     CHECK(layout.column_of(1) == 0);
     CHECK(layout.column_of(3) == 1);
 }

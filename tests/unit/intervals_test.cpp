@@ -41,6 +41,17 @@ TEST_CASE("The counts of a gap are divided among the intervals that it covers") 
     CHECK(last->at(0, 0).count == 150);
 }
 
+TEST_CASE("Counts after the end belong to the last interval, even if it is not shorter") {
+    metagroup::Intervals intervals(layout_of(1), 0, 100, 200);
+    intervals.add(0, between(0, 100));
+    intervals.add(0, between(100, 250));
+    for (int interval = 0; interval < 2; ++interval) {
+        const Counts* counts = intervals.take();
+        REQUIRE(counts != nullptr);
+        CHECK(counts->at(0, 0).count == 100);
+    }
+}
+
 TEST_CASE("An interval in which a counter was seen for less than half of it says so") {
     metagroup::Intervals intervals(layout_of(2), 0, 100);
     const std::array<std::uint64_t, 2> counts{10, 10};
