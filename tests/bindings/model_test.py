@@ -21,7 +21,7 @@ class Cpu:
         self.random, self.multiplexed = random, multiplexed
         self.rates = [random.randrange(1000) << random.choice((0, 0, 0, 24)) for _ in range(2)]
         self.counts = [2**62 + 7, 9]
-        self.enabled = self.running = 500
+        self.enabled, self.running, self.fresh = 900, 500, 300
         self.last = None
         self.online = self.on_pmu = True
         self.back = False
@@ -47,13 +47,12 @@ class Cpu:
 
     def replace(self):
         self.counts = [0, 0]
-        self.enabled = self.running = 0
+        self.fresh -= 1  # or two replacements in succession look like a rest
+        self.enabled, self.running = self.fresh, 100
         self.last = None
 
     def read(self, time):
         last = self.last
-        waits = last and last["scaled"] != last["enabled"]
-        stood_still = last and not waits and self.enabled == last["enabled"]
         counted = last and self.running > last["running"]
         for i in range(2) if counted and not self.back else ():
             whole = self.rates[i] * (self.enabled - last["scaled"])
@@ -61,7 +60,7 @@ class Cpu:
             self.whole[i] += whole
             self.wall[i] += time - last["from"]
             self.true_rates[i][time] = whole * 1e9 / (time - last["from"])
-        if not last or counted or stood_still:
+        if not last or counted:
             self.last = {"counts": self.counts, "scaled": self.enabled, "from": time}
         if counted:
             self.back = False
@@ -76,8 +75,8 @@ class Model(unittest.TestCase):
         now = 1_000_000
         for step in range(60):
             for number, cpu in enumerate(cpus):
-                if step > 0 and chance.randrange(4) == 0:
-                    continue  # lost
+                if step > 0 and (not cpu.online or chance.randrange(4) == 0):
+                    continue  # offline, or lost
                 if step > 0 and chance.randrange(20) == 0:
                     cpu.replace()
                 elif step > 0 and chance.randrange(10) == 0:
