@@ -370,9 +370,9 @@ class Recordings(unittest.TestCase):
                 begin = time.monotonic()
                 try:
                     call()
+                    signal.setitimer(signal.ITIMER_REAL, 0)
                 except KeyboardInterrupt:
                     longest = max(longest, time.monotonic() - begin - whole * part / 6)
-                signal.setitimer(signal.ITIMER_REAL, 0)
             return longest / whole
 
         before = signal.signal(signal.SIGALRM, signal.default_int_handler)

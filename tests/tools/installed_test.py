@@ -196,7 +196,8 @@ class Candidates:
         self.assertEqual(self.offered("metagroup --ver"), ["--version"])
 
     def test_backends_are_offered(self) -> None:
-        self.assertEqual(self.offered("metagroup stat --backend "), ["auto", "module", "per-fd", "percpu"])
+        self.assertEqual(self.offered("metagroup stat --backend "),
+                         ["auto", "module", "per-fd", "percpu"])
 
     def test_the_actions_of_a_subcommand_have_options_of_their_own(self) -> None:
         self.assertEqual(self.offered("metagroup set "), ["create", "list", "remove", "show"])
@@ -231,7 +232,8 @@ class Bash(Candidates, unittest.TestCase):
 
     def test_only_the_word_of_readline_is_replaced(self) -> None:
         self.assertEqual(self.offered("metagroup stat --backend=pe"), ["per-fd", "percpu"])
-        self.assertEqual(self.offered("metagroup stat --backend="), ["auto", "module", "per-fd", "percpu"])
+        self.assertEqual(self.offered("metagroup stat --backend="),
+                         ["auto", "module", "per-fd", "percpu"])
 
     def test_the_last_event_of_a_list_or_group_is_completed(self) -> None:
         self.assertIn("{cpu-clock,page-faults",
