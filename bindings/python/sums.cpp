@@ -227,7 +227,7 @@ py::list TableSums::sums() {
     }
     while (const Counts* counts = intervals_->take(UINT64_MAX)) {
         append(intervals_->taken_until(), *counts);
-        if (PyErr_CheckSignals() != 0) throw py::error_already_set();
+        check_signals();
     }
     return all;
 }

@@ -246,35 +246,38 @@ TEST_CASE("The row of a CPU without a sample shows its losses", "[no-module]") {
                    ContainsSubstring("deadlines lost: 30 of 70"));
 }
 
-TEST_CASE("Losses exclude deadlines before the time that is shown", "[no-module]") {
-    Counted counted(1);
-    for (std::uint64_t at = 0; at < 520; ++at) {
-        if (at == 500) counted.lost(0, 500, 490);
-        if (at < 10 || at >= 500) counted.sample(0, at, at * 1000);
+namespace {
+
+// A deadline each millisecond, of which those from 10 to 499 are lost, which the one of 500
+// reports.
+struct LongLoss : Counted {
+    LongLoss() : Counted(1) {
+        for (std::uint64_t at = 0; at < 520; ++at) {
+            if (at == 500) lost(0, 500, 490);
+            if (at < 10 || at >= 500) sample(0, at, at * 1000);
+        }
+        report("");
     }
-    counted.report("");
-    const auto losses = [&](const char* since) {
-        return tool_output(std::string("report --since ") + since + ' ' + counted.file);
-    };
-    CHECK_THAT(losses("500ms"), ContainsSubstring("deadlines lost: 0 of 20"));
-    CHECK_THAT(losses("495ms"), ContainsSubstring("deadlines lost: 5 of 25"));
-    CHECK_THAT(losses("0ms"), ContainsSubstring("deadlines lost: 490 of 520"));
+    std::string text(const std::string& options) const {
+        return tool_output("report " + options + ' ' + file);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("Losses exclude deadlines before the time that is shown", "[no-module]") {
+    const LongLoss recorded;
+    CHECK_THAT(recorded.text("--since 500ms"), ContainsSubstring("deadlines lost: 0 of 20"));
+    CHECK_THAT(recorded.text("--since 495ms"), ContainsSubstring("deadlines lost: 5 of 25"));
+    CHECK_THAT(recorded.text("--since 0ms"), ContainsSubstring("deadlines lost: 490 of 520"));
 }
 
 TEST_CASE("Losses include deadlines before --until that are reported after it", "[no-module]") {
-    Counted counted(1);
-    for (std::uint64_t at = 0; at < 520; ++at) {
-        if (at == 500) counted.lost(0, 500, 490);
-        if (at < 10 || at >= 500) counted.sample(0, at, at * 1000);
-    }
-    counted.report("");
-    const auto losses = [&](const char* until) {
-        return tool_output(std::string("report --until ") + until + ' ' + counted.file);
-    };
-    CHECK_THAT(losses("9ms"), ContainsSubstring("deadlines lost: 0 of 10\n"));
-    CHECK_THAT(losses("10ms"), ContainsSubstring("deadlines lost: 1 of 11\n"));
-    CHECK_THAT(losses("499ms"), ContainsSubstring("deadlines lost: 490 of 500\n"));
-    CHECK_THAT(losses("500ms"), ContainsSubstring("deadlines lost: 490 of 501\n"));
+    const LongLoss recorded;
+    CHECK_THAT(recorded.text("--until 9ms"), ContainsSubstring("deadlines lost: 0 of 10\n"));
+    CHECK_THAT(recorded.text("--until 10ms"), ContainsSubstring("deadlines lost: 1 of 11\n"));
+    CHECK_THAT(recorded.text("--until 499ms"), ContainsSubstring("deadlines lost: 490 of 500\n"));
+    CHECK_THAT(recorded.text("--until 500ms"), ContainsSubstring("deadlines lost: 490 of 501\n"));
 }
 
 TEST_CASE("An event is counted although the first sample of its group lacks it", "[no-module]") {

@@ -109,6 +109,27 @@ TEST_CASE_METHOD(NeedsSetsAndStreams,
     REQUIRE(error == -EAGAIN);
 }
 
+namespace {
+
+// Groups on these CPUs, of which the first has a stream whose start is paid for.
+struct PaidStream {
+    Meta meta{Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK))};
+    std::vector<EventGroup> groups;
+
+    explicit PaidStream(const std::vector<int>& cpus) {
+        for (const int cpu : cpus)
+            groups.push_back(open_group(cpu, kTimes, 1));
+        perf_metagroup_stream arg = stream_of(100ms, kRingPage);
+        if (meta.attach(groups.front())) throw std::runtime_error("no member");
+        // EAGAIN until what was before is paid for.
+        if (!wait_until([&] { return start_stream(meta, arg) == 0; }))
+            throw std::runtime_error("no stream");
+        std::this_thread::sleep_for(seconds(2));
+    }
+};
+
+}  // namespace
+
 TEST_CASE_METHOD(NeedsStreams,
                  "ATTACH to a running stream is charged for the CPU whose timer it starts",
                  "[privilege]") {
@@ -117,23 +138,11 @@ TEST_CASE_METHOD(NeedsStreams,
     const OpenMachine machine;
     const MaxSweepRate rate(1);
     const auto errors = run_as(Identity::user, {}, [&](auto) {
-        const Meta meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK)));
-        const EventGroup first = open_group(cpus.front(), kTimes, 1);
-        const EventGroup late = open_group(cpus.back(), kTimes, 1);
-        perf_metagroup_stream arg{};
-        arg.size = sizeof(arg);
-        arg.period = 100'000'000;
-        arg.ring_size = 4096;
-        if (meta.attach(first)) throw std::runtime_error("no member");
-        long error = 0;
-        while ((error = meta.ioctl(PERF_METAGROUP_IOC_STREAM, &arg)) == -EAGAIN)
-            std::this_thread::sleep_for(milliseconds(10));  // what was before is paid for
-        if (error) throw std::runtime_error("no stream");
-        std::this_thread::sleep_for(seconds(2));  // its start is paid for
+        const PaidStream stream({cpus.front(), cpus.back()});
         constexpr unsigned nobody = 99;
-        const long before = meta.detach(nobody);
-        if (meta.attach(late)) throw std::runtime_error("no member");
-        return std::array{before, meta.detach(nobody)};
+        const long before = stream.meta.detach(nobody);
+        if (stream.meta.attach(stream.groups[1])) throw std::runtime_error("no member");
+        return std::array{before, stream.meta.detach(nobody)};
     });
     REQUIRE(errors == std::array<long, 2>{-ENOENT, -EAGAIN});
 }
@@ -146,16 +155,9 @@ TEST_CASE_METHOD(NeedsStreams,
     const OpenMachine machine;
     const MaxSweepRate rate(1);
     const auto errors = run_as(Identity::user, {}, [&](auto) {
-        const Meta meta(Fd(::open(PERF_METAGROUP_DEVICE, O_RDWR | O_CLOEXEC | O_NONBLOCK)));
-        std::vector<EventGroup> groups;
-        for (std::size_t i = 0; i < 3; ++i)
-            groups.push_back(open_group(cpus[i], kTimes, 1));
-        perf_metagroup_stream arg = stream_of(100ms, kRingPage);
-        if (meta.attach(groups[0])) throw std::runtime_error("no member");
-        if (!wait_until([&] { return start_stream(meta, arg) == 0; }))
-            throw std::runtime_error("no stream");
-        std::this_thread::sleep_for(seconds(2));  // its start is paid for
-        return std::array{meta.attach(groups[1]), meta.attach(groups[2])};
+        const PaidStream stream({cpus[0], cpus[1], cpus[2]});
+        return std::array{stream.meta.attach(stream.groups[1]),
+                          stream.meta.attach(stream.groups[2])};
     });
     REQUIRE(errors == std::array<long, 2>{0, -EAGAIN});
 }

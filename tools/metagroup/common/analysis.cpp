@@ -81,6 +81,20 @@ std::uint64_t first_time(Recording& recording) {
     return first;
 }
 
+// Adds those that the group does not have yet: a sample may lack some.
+void add_events(const Recording& recording, const metagroup::Payload& payload,
+                std::vector<std::size_t>& events) {
+    std::size_t next = 0;
+    for (std::size_t value = 0; value < payload.nr(); ++value) {
+        const auto event = recording.event_of(payload.id(value).value());
+        if (!event || !is_counted(recording.events()[*event])) continue;
+        auto at = std::ranges::find(events, *event);
+        if (at == events.end())
+            at = events.insert(events.begin() + static_cast<std::ptrdiff_t>(next), *event);
+        next = static_cast<std::size_t>(at - events.begin()) + 1;
+    }
+}
+
 std::string_view unit_of(const Column& column) {
     if (column.reading) return column.unit;
     return column.clock ? "CPUs utilized" : "/sec";
@@ -124,24 +138,6 @@ std::vector<double> Distribution::quantiles() const {
         found.push_back(static_cast<double>(values->quantile(part)) / factor);
     return found;
 }
-
-namespace {
-
-// Adds those that the group does not have yet: a sample may lack some.
-void add_events(const Recording& recording, const metagroup::Payload& payload,
-                std::vector<std::size_t>& events) {
-    std::size_t next = 0;
-    for (std::size_t value = 0; value < payload.nr(); ++value) {
-        const auto event = recording.event_of(payload.id(value).value());
-        if (!event || !is_counted(recording.events()[*event])) continue;
-        auto at = std::ranges::find(events, *event);
-        if (at == events.end())
-            at = events.insert(events.begin() + static_cast<std::ptrdiff_t>(next), *event);
-        next = static_cast<std::size_t>(at - events.begin()) + 1;
-    }
-}
-
-}  // namespace
 
 Extent find_extent(Recording& recording, std::uint64_t since, std::uint64_t until) {
     const std::uint64_t first = first_time(recording);
